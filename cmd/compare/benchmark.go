@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/freehold-go/freehold/cmd/compare/child"
 	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
@@ -31,8 +32,8 @@ type testBinary struct {
 
 // process runs the benchmarks that match, for a time or a number of operations ("500ms", "20x").
 // GOMAXPROCS is set, so that the ending of the results' names is known.
-func (t *testBinary) process(bench, benchtime string) *process {
-	return &process{name: t.name, dir: t.dir, env: t.env, stdout: true, args: []string{
+func (t *testBinary) process(bench, benchtime string) *child.Process {
+	return &child.Process{Name: t.name, Dir: t.dir, Env: t.env, Stdout: true, Args: []string{
 		t.file, "-test.run=^$", "-test.bench=" + bench, "-test.benchtime=" + benchtime, "-test.benchmem", "-test.count=1",
 		"-test.cpu=" + strconv.Itoa(runtime.GOMAXPROCS(0)),
 	}}
@@ -66,11 +67,11 @@ func results(output []byte) ([]benchResult, error) {
 
 // list finds the full names of the benchmarks that match, by running each once.
 func (t *testBinary) list(ctx context.Context, bench string) ([]string, error) {
-	o, err := t.process(bench, "1x").run(ctx, false)
+	o, err := t.process(bench, "1x").Run(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	found, err := results(o.stdout)
+	found, err := results(o.Stdout)
 	if err != nil {
 		return nil, fmt.Errorf("%s: read the output of %s: %w", t.name, t.file, err)
 	}
@@ -150,24 +151,24 @@ func perOp(v, base float64, n int, based bool) float64 {
 
 // sample runs n operations.
 func (b *benchSide) sample(ctx context.Context, n int, traced bool) (sample, error) {
-	o, err := b.process(exactly(b.bench), strconv.Itoa(n)+"x").run(ctx, traced)
+	o, err := b.process(exactly(b.bench), strconv.Itoa(n)+"x").Run(ctx, traced)
 	if err != nil {
 		return nil, err
 	}
 	if traced {
-		cycles, err := o.cycles(b.name)
+		cycles, err := o.Cycles(b.name)
 		if err != nil {
 			return nil, err
 		}
 		// The collections that go test forces before each call are not the benchmark's.
 		cycles = slices.DeleteFunc(cycles, func(c evidence.GCCycle) bool { return c.Forced })
-		return collectorSample(cycles, o.wall), nil
+		return collectorSample(cycles, o.Wall), nil
 	}
-	found, err := results(o.stdout)
+	found, err := results(o.Stdout)
 	if err != nil || len(found) != 1 {
-		return nil, fmt.Errorf("%s: %s: want one result of %s, but got %d%s", b.name, b.file, b.bench, len(found), tail(o.stdout, nil))
+		return nil, fmt.Errorf("%s: %s: want one result of %s, but got %d%s", b.name, b.file, b.bench, len(found), child.Tail(o.Stdout, nil))
 	}
-	s := o.plain()
+	s := plain(o)
 	delete(s, MeasureWall)
 	for _, v := range found[0].values {
 		s[metricName(v.Unit)] = v.Value
@@ -211,11 +212,11 @@ func calibrate(ctx context.Context, sides [2]*benchSide, benchtime time.Duration
 // result is computed from the elapsed time of the process. It includes setting up, so it leads to
 // fewer operations.
 func (b *benchSide) secondsPerOp(ctx context.Context, benchtime time.Duration) (float64, error) {
-	o, err := b.process(exactly(b.bench), benchtime.String()).run(ctx, false)
+	o, err := b.process(exactly(b.bench), benchtime.String()).Run(ctx, false)
 	if err != nil {
 		return 0, err
 	}
-	found, err := results(o.stdout)
+	found, err := results(o.Stdout)
 	if err != nil || len(found) != 1 {
 		return 0, fmt.Errorf("%s: %s: want one result of %s, but got %d", b.name, b.file, b.bench, len(found))
 	}
@@ -229,7 +230,7 @@ func (b *benchSide) secondsPerOp(ctx context.Context, benchtime time.Duration) (
 			return seconds, nil
 		}
 	}
-	return o.wall.Seconds() / float64(max(1, r.n)), nil
+	return o.Wall.Seconds() / float64(max(1, r.n)), nil
 }
 
 // mostOperations keeps a benchmark that takes no time from running for ever.

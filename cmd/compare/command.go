@@ -3,61 +3,42 @@
 package compare
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/mattn/go-shellwords"
-
+	"github.com/freehold-go/freehold/cmd/compare/child"
 	"github.com/freehold-go/freehold/cmd/evidence"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // A commandSide is a program with fixed work. Its cost is that of the whole process.
-type commandSide struct{ process }
+type commandSide struct{ child.Process }
 
 // newCommandSide divides a command line into words as a shell does. Variables may stand in front:
 // "GOGC=400 ./prog -n 5".
 func newCommandSide(name, line string) (*commandSide, error) {
-	env, args, err := parseWords(line)
+	env, args, err := child.ParseWords(line)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %s, %q: %w", name, line, err)
 	}
-	return &commandSide{process{name: "compare: " + name, args: args, env: env}}, nil
-}
-
-func parseWords(line string) (env, args []string, err error) {
-	parser := shellwords.NewParser()
-	words, err := parser.Parse(line)
-	if err != nil {
-		return nil, nil, fmt.Errorf("it cannot be split into words (%w); is there an open quote?", err)
-	}
-	if parser.Position >= 0 {
-		return nil, nil, errors.New("pipes, redirections and lists need a shell: write sh -c '...'")
-	}
-	env, args, err = shellwords.ParseWithEnvs(line)
-	if err != nil || len(args) == 0 || len(words) == 0 {
-		return nil, nil, errors.New("it has no command")
-	}
-	return env, args, nil
+	return &commandSide{child.Process{Name: "compare: " + name, Args: args, Env: env}}, nil
 }
 
 func (c *commandSide) measure(ctx context.Context, traced bool) (sample, error) {
-	o, err := c.run(ctx, traced)
+	o, err := c.Run(ctx, traced)
 	if err != nil {
 		return nil, err
 	}
 	if !traced {
-		return o.plain(), nil
+		return plain(o), nil
 	}
-	cycles, err := o.cycles(c.name)
+	cycles, err := o.Cycles(c.Name)
 	if err != nil {
 		return nil, err
 	}
-	s := collectorSample(cycles, o.wall)
+	s := collectorSample(cycles, o.Wall)
 	if allocated, ok := allocatedBytes(cycles); ok {
 		s[MeasureAllocBytes] = allocated
 	}
@@ -65,27 +46,12 @@ func (c *commandSide) measure(ctx context.Context, traced bool) (sample, error) 
 }
 
 // plain has the system's figures of a process.
-func (o *outcome) plain() sample {
-	s := sample{MeasureWall: o.wall.Seconds(), MeasureCPU: o.cpu.Seconds()}
-	if o.peakRSS > 0 {
-		s[MeasurePeakRSS] = o.peakRSS
+func plain(o *child.Outcome) sample {
+	s := sample{MeasureWall: o.Wall.Seconds(), MeasureCPU: o.CPU.Seconds()}
+	if o.PeakRSS > 0 {
+		s[MeasurePeakRSS] = o.PeakRSS
 	}
 	return s
-}
-
-// cycles reads the collector's trace.
-func (o *outcome) cycles(name string) ([]evidence.GCCycle, error) {
-	if len(o.trace) == 0 {
-		return nil, nil
-	}
-	var e evidence.Evidence
-	if err := e.Read(name+", trace", bytes.NewReader(o.trace)); err != nil {
-		return nil, err
-	}
-	if e.Trace == nil {
-		return nil, nil
-	}
-	return e.Trace.Cycles, nil
 }
 
 // collectorSample sums up cycles. A cycle stops the world twice.

@@ -16,6 +16,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/freehold-go/freehold/cmd/compare/child"
+	"github.com/freehold-go/freehold/cmd/evidence"
 )
 
 // This test binary is the program that its tests compare: what it does is in the variable.
@@ -125,7 +128,7 @@ func TestProgramWithoutCollector(t *testing.T) {
 func TestFailingCommands(t *testing.T) {
 	expectError(t, Options{A: own(t, "allocate=0"), B: own(t, "fail")}, "compare: B failed: exit status 7")
 	_, err := Run(t.Context(), Options{A: own(t, "fail"), B: own(t, "allocate=0")})
-	if lines := strings.Split(err.Error(), "\n"); len(lines) != 1+tailLines || lines[len(lines)-1] != "    the last words" {
+	if lines := strings.Split(err.Error(), "\n"); len(lines) != 1+12 || lines[len(lines)-1] != "    the last words" {
 		t.Errorf("the end of what the child wrote is not told: %q", err)
 	}
 	_, err = Run(t.Context(), Options{A: own(t, "mumble"), B: own(t, "allocate=0")})
@@ -154,13 +157,13 @@ func TestBackground(t *testing.T) {
 	// The background process has closed the command's output before the command ends.
 	const closing = `sh -c 'exec >/dev/null 2>&1; echo $$ >"$0"; exec sleep 600' "$0" &
 		i=0; while ! [ -s "$0" ] && [ $((i+=1)) -lt 6000 ]; do sleep 0.01; done`
-	p := process{name: "compare: A", args: []string{"sh", "-c", closing, file}}
-	if _, err := p.run(t.Context(), false); err != nil {
+	p := child.Process{Name: "compare: A", Args: []string{"sh", "-c", closing, file}}
+	if _, err := p.Run(t.Context(), false); err != nil {
 		t.Fatal(err)
 	}
 	expectEnded(t, file)
-	p.args[2] = `sleep 600 & echo $! >"$0"`
-	_, err := p.run(t.Context(), false)
+	p.Args[2] = `sleep 600 & echo $! >"$0"`
+	_, err := p.Run(t.Context(), false)
 	if err == nil || !strings.HasPrefix(err.Error(), "compare: A left a process in the background") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error is %v", err)
 	}
@@ -191,34 +194,6 @@ func expectEnded(t *testing.T, file string) {
 	}
 }
 
-func TestEnvironment(t *testing.T) {
-	t.Setenv("GODEBUG", "gctrace=0,madvdontneed=1")
-	last := func(env []string) (value string) {
-		for _, e := range env {
-			if v, ok := strings.CutPrefix(e, "GODEBUG="); ok {
-				value = v
-			}
-		}
-		return value
-	}
-	p := process{}
-	if got := last(p.environment(false)); got != "gctrace=0,madvdontneed=1" {
-		t.Errorf("untraced: %q", got)
-	}
-	if got := last(p.environment(true)); got != "gctrace=0,madvdontneed=1,gctrace=1" {
-		t.Errorf("traced: %q", got)
-	}
-	p.env = []string{"GODEBUG=a=b"}
-	if got := last(p.environment(true)); got != "a=b,gctrace=1" {
-		t.Errorf("traced, with the command's own: %q", got)
-	}
-	t.Setenv("GODEBUG", "")
-	p.env = nil
-	if got := last(p.environment(true)); got != "gctrace=1" {
-		t.Errorf("traced, without: %q", got)
-	}
-}
-
 // TestTrace reads a trace of Go 1.26 by hand: clock times are the pauses, which count once, the other
 // cpu times are added up, MB are MiB.
 func TestTrace(t *testing.T) {
@@ -226,9 +201,13 @@ func TestTrace(t *testing.T) {
 `
 	const two = `gc 2 @60.002s 2%: 0.50+0.20+0.70 ms clock, 1.00+0.10/0.20/0.30+1.40 ms cpu, 4->6->1 MB, 4 MB goal, 0 MB stacks, 0 MB globals, 2 P (forced)
 `
-	cycles, err := (&outcome{trace: []byte(one + two)}).cycles("test")
-	if err != nil || len(cycles) != 2 || cycles[0].Forced || !cycles[1].Forced {
-		t.Fatalf("%+v, %v", cycles, err)
+	var e evidence.Evidence
+	if err := e.Read("test", strings.NewReader(one+two)); err != nil {
+		t.Fatal(err)
+	}
+	cycles := e.Trace.Cycles
+	if len(cycles) != 2 || cycles[0].Forced || !cycles[1].Forced {
+		t.Fatalf("%+v", cycles)
 	}
 	got := collectorSample(cycles, 2*time.Minute)
 	for name, want := range map[string]float64{

@@ -17,6 +17,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"github.com/freehold-go/freehold/cmd/compare/child"
 )
 
 // A variant is one side's way to build and run.
@@ -255,7 +257,7 @@ func goOutputIn(ctx context.Context, dir string, env []string, args ...string) (
 		if said := strings.TrimSpace(stderr.String()); said != "" && !strings.Contains(said, "\n") {
 			return "", errors.New(said)
 		}
-		return "", fmt.Errorf("%w%s", err, tail(stderr.Bytes(), stdout.Bytes()))
+		return "", fmt.Errorf("%w%s", err, child.Tail(stderr.Bytes(), stdout.Bytes()))
 	}
 	return strings.TrimSpace(stdout.String()), nil
 }

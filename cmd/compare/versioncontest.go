@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/compare/child"
 )
 
 // variants prepares both sides for the package.
@@ -68,7 +70,7 @@ func (w *workshop) versionContests(ctx context.Context, o *Options) ([]*contest,
 		contests, more, err := benchContests(ctx, binaries, o)
 		return contests, append(notes, more...), err
 	}
-	env, args, err := parseWords(o.A)
+	env, args, err := child.ParseWords(o.A)
 	if err != nil {
 		return nil, nil, fmt.Errorf("compare: %q: %w", o.A, err)
 	}
@@ -94,7 +96,7 @@ func (w *workshop) versionContests(ctx context.Context, o *Options) ([]*contest,
 			}
 		}
 		o.label(i, v.label)
-		sides[i] = &commandSide{process{name: v.name, args: append([]string{program}, args[1:]...), env: append(slices.Clone(env), v.run()...)}}
+		sides[i] = &commandSide{child.Process{Name: v.name, Args: append([]string{program}, args[1:]...), Env: append(slices.Clone(env), v.run()...)}}
 	}
 	return []*contest{{per: "process", pair: inTurn(sides), traces: true, warm: true}}, notes, nil
 }

@@ -2,7 +2,7 @@
 
 //go:build !linux
 
-package compare
+package child
 
 import "os"
 

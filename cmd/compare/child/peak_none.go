@@ -2,7 +2,7 @@
 
 //go:build !unix
 
-package compare
+package child
 
 import "os"
 

@@ -2,7 +2,7 @@
 
 //go:build unix && !linux
 
-package compare
+package child
 
 import (
 	"os"
