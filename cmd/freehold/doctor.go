@@ -76,7 +76,7 @@ func doctorCommand(program []string) *cli.Command {
 // splitProgram cuts a command line at "--", which the library for flags would swallow. Only the
 // doctor has something behind it.
 func splitProgram(args []string) (own, program []string) {
-	if len(args) < 2 || args[1] != "doctor" {
+	if len(args) < 2 || args[1] != "doctor" && args[1] != "sweep" {
 		return args, nil
 	}
 	for i, a := range args {
@@ -110,7 +110,7 @@ func runDoctor(ctx context.Context, c *cli.Command, program []string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeDoctor(c, after, before); err != nil {
+	if err := writeDoctor(c, after, before, sweepFor(c, program)); err != nil {
 		return err
 	}
 	if failure := after.evidence.Failure; failure != "" {
@@ -220,7 +220,7 @@ func gather(ctx context.Context, inputs, program []string, o collect.Options) (*
 }
 
 // writeDoctor writes the report in each of the forms that were asked for.
-func writeDoctor(c *cli.Command, after, before *patient) error {
+func writeDoctor(c *cli.Command, after, before *patient, measure string) error {
 	stdout := c.Root().Writer
 	var old *doctor.Report
 	if before != nil {
@@ -236,7 +236,7 @@ func writeDoctor(c *cli.Command, after, before *patient) error {
 		if attributed == nil {
 			return errors.New("doctor: -pprof: there is no CPU profile to charge the collector's work in")
 		}
-		if err := writeFile("pprof", file, attributed.Write); err != nil {
+		if err := writeFile("doctor: -pprof", file, attributed.Write); err != nil {
 			return err
 		}
 	}
@@ -246,7 +246,18 @@ func writeDoctor(c *cli.Command, after, before *patient) error {
 	case c.Bool("sarif"):
 		return render.SARIF(stdout, after.report, after.evidence.Root, after.evidence.Main)
 	}
-	return render.Text(stdout, after.report, old, render.Style{Width: terminal.Width(stdout), Colours: terminal.Colours(stdout), Verbose: c.Bool("v")})
+	return render.Text(stdout, after.report, old, render.Style{Width: terminal.Width(stdout), Colours: terminal.Colours(stdout), Verbose: c.Bool("v"), Measure: measure})
+}
+
+// sweepFor is the call of freehold sweep that measures the settings of the program that was examined.
+func sweepFor(c *cli.Command, program []string) string {
+	switch {
+	case c.String("bench") != "":
+		return fmt.Sprintf("freehold sweep -bench '%s' %s", c.String("bench"), c.Args().First())
+	case c.Args().Len() == 0 && len(program) > 0:
+		return "freehold sweep -- " + strings.Join(program, " ")
+	}
+	return "freehold sweep -- COMMAND, or with -load CMD for a server"
 }
 
 func writePage(file string, after, before *patient) error {
@@ -255,21 +266,21 @@ func writePage(file string, after, before *patient) error {
 		subject := before.subject()
 		old = &subject
 	}
-	return writeFile("html", file, func(w io.Writer) error { return render.HTML(w, after.subject(), old) })
+	return writeFile("doctor: -html", file, func(w io.Writer) error { return render.HTML(w, after.subject(), old) })
 }
 
-// writeFile writes what a flag asked for.
-func writeFile(flag, file string, write func(io.Writer) error) error {
+// writeFile writes what a flag asked for; what begins its errors.
+func writeFile(what, file string, write func(io.Writer) error) error {
 	f, err := os.Create(file)
 	if err != nil {
-		return fmt.Errorf("doctor: -%s: %w", flag, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	if err := write(f); err != nil {
 		f.Close()
-		return fmt.Errorf("doctor: -%s: %w", flag, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	if err := f.Close(); err != nil {
-		return fmt.Errorf("doctor: -%s: %w", flag, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

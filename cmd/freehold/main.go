@@ -44,7 +44,7 @@ func newCommand(program []string) *cli.Command {
 		Name:                  "freehold",
 		Usage:                 "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
 		Version:               version(),
-		Commands:              []*cli.Command{doctorCommand(program), compareCommand(), benchCommand(), envCommand(), sortCommand(version()), cache.Command(version())},
+		Commands:              []*cli.Command{doctorCommand(program), sweepCommand(program), compareCommand(), benchCommand(), envCommand(), sortCommand(version()), cache.Command(version())},
 		EnableShellCompletion: true,
 		ConfigureShellCompletionCommand: func(c *cli.Command) {
 			c.Hidden, c.Usage = false, "print the completion script for bash, zsh, fish or pwsh"

@@ -38,7 +38,7 @@ type Outcome struct {
 	Wall, CPU time.Duration
 	PeakRSS   float64 // bytes, 0 if not known
 	Stdout    []byte
-	trace     []byte // the lines of GODEBUG=gctrace=1
+	Trace     []byte // the lines of GODEBUG=gctrace=1
 }
 
 // Run starts the child and waits for its end. Its input is empty. Processes that it leaves running are killed; if ctx is cancelled, the
@@ -109,7 +109,7 @@ func (c *Child) Wait() (*Outcome, error) {
 	if err != nil && !c.ended.Load() {
 		return nil, fmt.Errorf("%s failed: %w%s", c.Name, err, Tail(c.stderr.Tail(), c.stdout.Bytes()))
 	}
-	o.trace = c.stderr.Trace()
+	o.Trace = c.stderr.Trace()
 	o.CPU = c.Cmd.ProcessState.UserTime() + c.Cmd.ProcessState.SystemTime()
 	o.PeakRSS = childPeak(c.Cmd.ProcessState, c.own, seen)
 	return o, nil
@@ -117,11 +117,11 @@ func (c *Child) Wait() (*Outcome, error) {
 
 // Cycles are the collections of the trace.
 func (o *Outcome) Cycles(name string) ([]evidence.GCCycle, error) {
-	if len(o.trace) == 0 {
+	if len(o.Trace) == 0 {
 		return nil, nil
 	}
 	var e evidence.Evidence
-	if err := e.Read(name+", trace", bytes.NewReader(o.trace)); err != nil {
+	if err := e.Read(name+", trace", bytes.NewReader(o.Trace)); err != nil {
 		return nil, err
 	}
 	if e.Trace == nil {

@@ -50,6 +50,10 @@ func Text(w io.Writer, r, before *doctor.Report, style Style) error {
 	} else {
 		t.findings(r)
 	}
+	if style.Measure != "" && len(r.Settings) > 0 {
+		fmt.Fprintln(t.out)
+		t.wrap("", "  ", "Gains are predicted. This measures what each setting costs: "+style.Measure)
+	}
 	_, err := w.Write(b.Bytes())
 	return err
 }

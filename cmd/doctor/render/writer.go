@@ -22,6 +22,8 @@ type Style struct {
 	Colours bool
 	// Verbose adds the CPU time by class, and of each finding its figures, its code and its checks.
 	Verbose bool
+	// Measure is the command that measures what the settings cost, or empty.
+	Measure string
 }
 
 // textWriter writes a report as text.

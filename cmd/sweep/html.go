@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sweep
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+//go:embed page.html
+var pageText string
+
+var page = template.Must(template.New("sweep").Parse(pageText))
+
+// pageData is what page.html shows.
+type pageData struct {
+	*Report
+	First Setting
+	Plot  *plot
+	Lines []pageLine
+}
+
+type pageLine struct{ Class, Setting, CPU, Ratio, Interval, Wall, RSS, Collections string }
+
+// A plot is the picture, in the units of its viewBox.
+type plot struct {
+	Width, Height, Left, Right, Top, Bottom, Label, Tick int
+	Across, Up                                           []tick
+	Points                                               []plotPoint
+	Frontier                                             string
+}
+
+type tick struct {
+	At   int
+	Text string
+}
+
+type plotPoint struct {
+	X, Y, Low, High, TextX, TextY int
+	Text, Anchor                  string
+	Dim, Chosen                   bool
+}
+
+// WriteHTML writes a page without scripts that stands alone.
+func (r *Report) WriteHTML(out io.Writer) error {
+	data := pageData{Report: r, First: r.first(), Plot: r.plot()}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		line := pageLine{"", row.Setting.String(), terminal.Seconds(row.CPU), row.CPURatio.text(), row.CPURatio.interval(), terminal.Seconds(row.Wall),
+			memoryText(row.PeakRSS), terminal.Count(float64(row.Collections))}
+		switch {
+		case i == r.Knee || i == r.Best:
+			line.Class = "chosen"
+		case row.Dominated:
+			line.Class = "dim"
+		}
+		data.Lines = append(data.Lines, line)
+	}
+	var b bytes.Buffer
+	if err := page.Execute(&b, data); err != nil {
+		return fmt.Errorf("sweep: make the page: %w", err)
+	}
+	if _, err := out.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("sweep: write the page: %w", err)
+	}
+	return nil
+}
+
+// plot draws the rows. It is nil where memory is not known.
+func (r *Report) plot() *plot {
+	p := &plot{Width: 900, Height: 460, Left: 70, Right: 870, Top: 20, Bottom: 410, Label: 432, Tick: 62}
+	lowX, highX, lowY, highY := math.Inf(1), 0.0, math.Inf(1), 0.0
+	for _, row := range r.Rows {
+		if row.PeakRSS <= 0 || row.CPURatio.Ratio <= 0 {
+			return nil
+		}
+		lowX, highX = min(lowX, row.PeakRSS), max(highX, row.PeakRSS)
+		lowY, highY = min(lowY, row.CPURatio.Ratio), max(highY, row.CPURatio.Ratio, row.CPURatio.High)
+	}
+	lowX, highX, highY = lowX/1.15, highX*1.25, highY*1.05
+	lowY = max(0, lowY-0.3*(highY-lowY))
+	x := func(v float64) int {
+		return p.Left + int(float64(p.Right-p.Left)*math.Log(v/lowX)/math.Log(highX/lowX))
+	}
+	y := func(v float64) int { return p.Bottom - int(float64(p.Bottom-p.Top)*(v-lowY)/(highY-lowY)) }
+	for i := range 5 {
+		v := lowX * math.Pow(highX/lowX, (float64(i)+0.5)/5)
+		p.Across = append(p.Across, tick{x(v), memoryText(v)})
+		v = lowY + (highY-lowY)*(float64(i)+0.5)/5
+		p.Up = append(p.Up, tick{y(v), terminal.Percent(v)})
+	}
+	var frontier []string
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		at := plotPoint{X: x(row.PeakRSS), Y: y(row.CPURatio.Ratio), Text: row.Setting.String(), Dim: row.Dominated, Chosen: i == r.Knee || i == r.Best, Anchor: "start"}
+		at.Low, at.High = at.Y, at.Y
+		if row.CPURatio.Low > 0 {
+			at.Low, at.High = y(max(row.CPURatio.Low, lowY)), y(row.CPURatio.High)
+		}
+		at.TextX, at.TextY = at.X+10, at.Y-8
+		if at.X > (p.Left+p.Right)*2/3 {
+			at.TextX, at.Anchor = at.X-10, "end"
+		}
+		if !row.Dominated {
+			frontier = append(frontier, fmt.Sprintf("%d,%d", at.X, at.Y))
+		}
+		p.Points = append(p.Points, at)
+	}
+	p.Frontier = strings.Join(frontier, " ")
+	return p
+}
