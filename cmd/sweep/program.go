@@ -65,4 +65,13 @@ func (c *commandProgram) under(s Setting) *child.Process {
 	return &p
 }
 
-func (c *commandProgram) command() string { return strings.Join(c.Args, " ") }
+func (c *commandProgram) command() string {
+	var words []string
+	for _, a := range slices.Concat(c.Env, c.Args) {
+		if a == "" || strings.ContainsAny(a, " \t\n'\"\\$;&|<>()*?`#~") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}

@@ -96,7 +96,7 @@ func newReport(o *Options, p program, rows []*row, done int, interrupted bool) *
 		return int(math.Copysign(1, a.CPURatio.Ratio-b.CPURatio.Ratio))
 	})
 	for i := range r.Rows {
-		r.Rows[i].Dominated = slices.ContainsFunc(r.Rows, func(other Row) bool { return other.dominates(&r.Rows[i]) })
+		r.Rows[i].Dominated = why == "" && slices.ContainsFunc(r.Rows, func(other Row) bool { return other.dominates(&r.Rows[i]) })
 	}
 	if why != "" {
 		r.Notes = append(r.Notes, why)
@@ -180,15 +180,21 @@ func best(rows []Row, bound float64) int {
 // noEffect says why the settings change nothing, if they do not: no collection ran under any, or the goals of the heap are alike, although
 // GOGC differed by four times at least.
 func noEffect(rows []*row) string {
-	most, asked, shown := 0, span{}, span{}
+	most, asked, shown, peak := 0, span{}, span{}, 0.0
 	for _, r := range rows {
 		most = max(most, r.cycles)
-		if n, err := strconv.ParseFloat(r.setting.GOGC, 64); err == nil && n > 0 && r.gogc > 0 {
+		n, err := strconv.ParseFloat(r.setting.GOGC, 64)
+		if err == nil && n > 0 && n <= 100 {
+			peak = max(peak, r.peak)
+		}
+		if err == nil && n > 0 && r.gogc > 0 {
 			asked.add(n)
 			shown.add(r.gogc)
 		}
 	}
 	switch {
+	case most == 0 && peak > large:
+		return fmt.Sprintf("the setting does not take: no collection ran although the process took %s. The program switches the collector off (debug.SetGCPercent(-1)), or it is no Go program", memoryText(peak))
 	case most == 0:
 		return "no collection ran under any setting: the program's heap is small, or it is no Go program; no setting changes what it costs"
 	case asked.high >= 4*asked.low && asked.low > 0 && shown.high < 1.5*shown.low:
@@ -197,6 +203,9 @@ func noEffect(rows []*row) string {
 	}
 	return ""
 }
+
+// large is the memory at which a Go program with GOGC=100 has collected.
+const large = 128 << 20
 
 // A span is the least and the largest of some figures.
 type span struct{ low, high float64 }
@@ -230,6 +239,9 @@ func (r *Report) decide() {
 	row := &r.Rows[at]
 	r.Verdict += fmt.Sprintf("%s of the CPU time and %s of the memory of %s", terminal.Percent(row.CPURatio.Ratio), terminal.Percent(row.RSSRatio.Ratio), r.first())
 	r.Paste = append(r.Paste, row.Setting.paste(r.Command)...)
+	if row.GOGC == "off" {
+		r.Notes = append(r.Notes, "with GOGC=off the collector runs near the limit alone: if live data come close to it, collections follow one another and take the CPU. Leave room above what the program took here, or let gctune set both")
+	}
 }
 
 // first is the setting that the others are compared with: the one whose ratio is of itself.

@@ -228,6 +228,18 @@ func TestSettingDoesNotTake(t *testing.T) {
 	}
 }
 
+// TestCollectorOff: no collection is no wonder with a small heap, and otherwise the program's own doing.
+func TestCollectorOff(t *testing.T) {
+	rows := []*row{{setting: Setting{GOGC: "50"}, peak: 10 << 20}, {setting: Setting{GOGC: "800"}, peak: 10 << 20}}
+	if why := noEffect(rows); !strings.HasPrefix(why, "no collection ran under any setting: the program's heap is small") {
+		t.Errorf("a small heap: %q", why)
+	}
+	rows[0].peak = 1 << 30
+	if why := noEffect(rows); !strings.HasPrefix(why, "the setting does not take: no collection ran although the process took 1.00 GiB") {
+		t.Errorf("a large heap: %q", why)
+	}
+}
+
 func TestDominated(t *testing.T) {
 	rows := []Row{
 		{CPURatio: Ratio{Ratio: 1}, RSSRatio: Ratio{Ratio: 1}},
@@ -408,6 +420,14 @@ func TestSettings(t *testing.T) {
 		if n, err := ParseMemory(bad); err == nil {
 			t.Errorf("%q is %d", bad, n)
 		}
+	}
+}
+
+// TestCommandText: what is pasted into a shell is one command again.
+func TestCommandText(t *testing.T) {
+	c := &commandProgram{child.Process{Args: []string{"sh", "-c", "echo it's; true", ""}, Env: []string{"A=b"}}}
+	if got, want := c.command(), `A=b sh -c 'echo it'\''s; true' ''`; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 
