@@ -44,7 +44,7 @@ type tick struct {
 
 type plotPoint struct {
 	X, Y, Low, High, TextX, TextY int
-	Text, Anchor                  string
+	Text, Label, Anchor           string
 	Dim, Chosen                   bool
 }
 
@@ -104,7 +104,13 @@ func (r *Report) plot() *plot {
 		if row.CPURatio.Low > 0 {
 			at.Low, at.High = y(max(row.CPURatio.Low, lowY)), y(row.CPURatio.High)
 		}
+		if at.Label = at.Text; row.GOGC == "off" {
+			at.Label = "limit " + row.GOMEMLIMIT
+		}
 		at.TextX, at.TextY = at.X+10, at.Y-8
+		if row.Dominated || row.GOGC == "off" { // so that neighbours' names do not cover each other
+			at.TextY = at.Y + 20
+		}
 		if at.X > (p.Left+p.Right)*2/3 {
 			at.TextX, at.Anchor = at.X-10, "end"
 		}
