@@ -63,36 +63,19 @@ func (k *kind) cleared(old, n, have uintptr) (lo, hi uintptr) {
 	return old, min(n, have)
 }
 
-// A budget has the bytes of the heap, or those of one purpose, and their limit. A block counts in the
-// heap's budget and in that of its purpose; see kind.budgets.
+// A budget counts the bytes in spans, of the whole heap or of one purpose, and bounds them. A span counts
+// in the heap's budget and in that of its purpose; see kind.budgets.
 type budget struct {
-	who   string       // Whose it is, in errors.
-	held  int64        // Bytes in spans, and beside. Guarded by the lock of the heap.
-	limit atomic.Int64 // Of the bytes in use, 0 for none. Written under that lock.
-	quota quota
-	tight int64  // The fewest bytes held at a refusal since the last flush at a limit. Guarded by that lock.
-	bins  []*bin // Whose blocks count here. Guarded by that lock.
-
-	_   [64]byte
-	out atomic.Int64 // The sum of the bins' counts, in bytes. It has a cache line of its own.
-	_   [64]byte
+	who      string        // Whose it is, in errors.
+	held     atomic.Int64  // Bytes in spans, and in blocks beside them. Written under the heap's lock.
+	limit    atomic.Int64  // Of held, 0 for none. Written under that lock.
+	refusals atomic.Uint32 // Since held was well below the limit.
 }
 
-// add adds n bytes to the bytes held. The caller holds the lock of the heap.
-func (g *budget) add(n int64) {
-	g.held += n
-	g.quota.follow(n, g.held, g.limit.Load())
-}
-
-// grown says whether the bytes held have grown by more than an eighth of the limit since a flush made
-// it tight. If so, the caller flushes. The caller holds the lock of the heap.
-func (g *budget) grown() bool {
-	if limit := g.limit.Load(); limit > 0 && g.held-g.tight > limit/8 {
-		g.tight = g.held
-		return true
-	}
-	g.tight = min(g.tight, g.held)
-	return false
+// leaves says whether the limit leaves room for n more bytes.
+func (g *budget) leaves(n int64) bool {
+	limit := g.limit.Load()
+	return limit == 0 || g.held.Load()+n <= limit
 }
 
 const largeClass = sizeclass.Count
@@ -121,9 +104,8 @@ type bin struct {
 	records []uintptr
 
 	// sharing is held by a goroutine that takes a part of a slab. While it makes a slab, the others that
-	// want a part wait, and then share that slab. It comes before inHand.
+	// want a part wait, and then share that slab.
 	sharing sync.Mutex
-	inHand  sync.RWMutex // Held for reading by a goroutine that has a slab in hand; see supply.
 
 	mu   sync.Mutex
 	list uintptr // The first span listed.
@@ -149,9 +131,6 @@ func (h *heap) newBin(k *kind, class uint32) *bin {
 	}
 	bins[b.id] = b
 	h.bins.Store(&bins)
-	for _, g := range k.budgets {
-		g.bins = append(g.bins, b)
-	}
 	k.bins[class].Store(b)
 	return b
 }
@@ -176,43 +155,24 @@ func (b *bin) shape(size uintptr) {
 	b.blocks = uint32(bytes / size)
 }
 
-// add counts n blocks (bytes for large) that were allocated other than through slots, or that a slot
-// passes on. In this order a sum meanwhile is too low rather than too high; see throughSlots and spare.
-func (b *bin) add(n int64) {
-	if n > 0 {
-		b.out.Add(n)
-	}
-	for _, g := range b.kind.budgets {
-		g.out.Add(n * int64(max(b.size, 1)))
-	}
-	if n < 0 {
-		b.out.Add(n)
-	}
-}
-
-// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock.
+// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock. Goroutines that
+// allocate and free meanwhile make it wrong by what they pass on.
 func (h *heap) inUse(b *bin) int64 {
-	n, _ := h.throughSlots(b)
-	return b.out.Load()*int64(max(b.size, 1)) + n
-}
-
-// throughSlots is the bytes of b's blocks in use that only slots have counted. It is sure if no slot
-// passes blocks on. The caller holds the heap's lock.
-func (h *heap) throughSlots(b *bin) (n int64, sure bool) {
-	if !b.slotted || b.size == 0 { // Large blocks are never in slots.
-		return 0, true
+	switch {
+	case b.size == 0: // Large blocks are never in slots.
+		return b.out.Load()
+	case b.slabs.Load() == 0: // As in most bins. A program with thousands of Locals has as many slots to add.
+		return 0
 	}
-	if b.slabs.Load() == 0 { // As in most bins. A program with thousands of Locals has as many slots to add.
-		return -b.out.Load() * int64(b.size), true // No block is in use.
-	}
-	sure = true
-	for _, c := range *h.active.Load() {
-		if s := c.slot(b); s != nil {
-			blocks, ok := s.outstanding()
-			n, sure = n+int64(blocks), sure && ok
+	n := b.out.Load()
+	if b.slotted {
+		for _, c := range *h.active.Load() {
+			if s := c.slot(b); s != nil {
+				n += int64(s.outstanding())
+			}
 		}
 	}
-	return n * int64(b.size), sure
+	return n * int64(b.size)
 }
 
 // groups is the number of groups in a slab, 0 for large blocks.

@@ -26,8 +26,8 @@ func TestChecks(t *testing.T) {
 			*h.regionOf(sp.base).pages.slot(0, (sp.base-h.regionOf(sp.base).base)/granule+1) = 0
 		}, purgeAll},
 		{"span of another bin", "and not like bin", func(_ testHeap, _ []byte, sp *span) { sp.blocks-- }, purgeAll},
-		{"bytes held", "counted were", func(h testHeap, _ []byte, _ *span) { h.held++ }, purgeAll},
-		{"negative count", "negative", func(h testHeap, _ []byte, _ *span) { h.held = -1 << 40 }, purgeAll},
+		{"bytes held", "counted were", func(h testHeap, _ []byte, _ *span) { h.held.Add(1) }, purgeAll},
+		{"negative count", "negative", func(h testHeap, _ []byte, _ *span) { h.held.Store(-1 << 40) }, purgeAll},
 		{"spans of a bin", "spans; counted were", func(h testHeap, _ []byte, sp *span) { h.binByID(sp.bin).slabs.Add(1) }, purgeAll},
 		{"free granule of a span", "count as free", func(h testHeap, _ []byte, sp *span) {
 			r := h.regionOf(sp.base)

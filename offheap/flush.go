@@ -3,7 +3,6 @@
 package offheap
 
 import (
-	"errors"
 	"runtime"
 	"sync/atomic"
 
@@ -20,29 +19,19 @@ import (
 // so the world does not stop until it has finished (GC-3). With the fallback of percpu it is marked
 // busy instead, and flushPs skips its P. A goroutine that loads noSlots takes the slow path and
 // waits in makeCache for the flush to end.
-//
-// The result says whether a P was skipped.
-func (h *heap) flushPs() (skipped bool) {
+func (h *heap) flushPs() {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
-	return h.flushLocked()
-}
-
-// flushLocked is flushPs for a caller that holds flushMu.
-func (h *heap) flushLocked() (skipped bool) {
 	h.flushes.Add(1)
 	h.closePs(h.nps)
 	invariants.Window()
 	runtime.ReadMemStats(&h.memStats)
 	for id := range h.nps {
-		if percpu.Busy(id) {
-			skipped = true
-		} else {
+		if !percpu.Busy(id) {
 			h.emptyCache(h.cache(id))
 		}
 		h.open[id].Store(h.caches[id].Load())
 	}
-	return skipped
 }
 
 // emptyCache checks in everything of a holder. The caller has the right to its slots and is not
@@ -55,55 +44,21 @@ func (h *heap) emptyCache(c *slots) {
 	}
 }
 
-// worthFlushing says whether taking back what the Ps hold could serve a request of b that failed
-// with err. It reads the Ps' slots as they are at this moment, and does not stop the world: a flush
-// stops every goroutine of the process, and a request that a limit refuses is often made again at
-// once.
-//
-// At the end of memory, which is rare, anything that Ps hold may help. At a limit free blocks of b
-// serve a request for one. Those of other sizes never do, because a limit counts blocks in use,
-// wherever the free ones are. But a limit is kept to within the slabs that Ps hold, so a flush that
-// gives many of those back makes it tighter; see loose.
-//
-// A free that happened before the request is seen here, whatever P it was on. Locals do not count:
-// a flush leaves them alone.
-func (h *heap) worthFlushing(b *bin, err error) bool {
-	if !errors.Is(err, ErrLimit) {
-		return true
+// psHoldFree says whether a P holds a free block of b.
+func (h *heap) psHoldFree(b *bin) bool {
+	if !b.slotted || b.size == 0 {
+		return false
 	}
-	if b.slotted && b.size != 0 {
-		for c := range h.pcaches {
-			if s := c.slot(b); s != nil && h.holdsFree(s, b) {
-				if h.fits(b, int64(b.size)) {
-					return true
-				}
-				break // A sum of all counters has the same answer for the other Ps.
-			}
-		}
-	}
-	return h.loose(b)
-}
-
-// loose says whether the slabs have grown by more than an eighth of a limit of b since a flush made it
-// tight. Ps may hold such slabs with free blocks of other sizes, for which no limit is asked. A
-// program that stays at its limit adds no slabs, and so causes no flush.
-func (h *heap) loose(b *bin) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	loose := false
-	for _, g := range b.kind.budgets {
-		loose = g.grown() || loose
-	}
-	return loose
-}
-
-// pcaches yields the slots of each P that has any.
-func (h *heap) pcaches(yield func(*slots) bool) {
 	for id := range maxPs {
-		if c := h.cache(id); c == nil || !yield(c) { // A P gets slots only after all below it.
-			return
+		c := h.cache(id)
+		if c == nil {
+			break // A P gets slots only after all below it.
+		}
+		if s := c.slot(b); s != nil && h.holdsFree(s, b) {
+			return true
 		}
 	}
+	return false
 }
 
 // holdsFree says whether a flush of the slot of a P, for blocks of b, would bring a free one forth.

@@ -120,7 +120,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 		}
 		s := c.warm(b)
 		switch holder := holderOf(v); {
-		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w) && b.take(int64(bits.OnesCount32(freeBits(v)))*int64(b.size)):
+		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w):
 			if s.base-base < uintptr(b.granules)*granule { // The slot keeps that slab from being taken apart.
 				s.checkIn(h, sp) // To a neighbour. It does not have to leave.
 			} else if a := s.leave(h); a != 0 { // Not in a second round, when the slot is empty.
@@ -173,7 +173,7 @@ func noteFree(b *bin, s *slot, sp *span, g uint32, v uint64) {
 		sp.full.Add(1)
 	}
 	if s == nil {
-		b.add(-1)
+		b.out.Add(-1)
 		return
 	}
 	s.count(b, -1)

@@ -35,7 +35,7 @@ func TestFreedTwiceAtOnce(t *testing.T) {
 		if v&bit != 0 || !unsafex.CAS64(w, v, v|bit) { // The other's last steps.
 			t.Fatalf("the block of %d bytes is free in the group's word, not in the mask", n)
 		}
-		b.add(-1)
+		b.out.Add(-1)
 		h.flushPs()
 		if used := inUseOf(h.heap, nil); used != 0 {
 			t.Errorf("%d bytes are in use after the flush", used)

@@ -59,7 +59,7 @@ type heap struct {
 
 	grown atomic.Bool // The bytes held have grown by much since growthHook was last called.
 
-	flushMu  sync.Mutex // Held while the Ps' slots are taken back. It comes behind purge.mu and inHand, and before the others.
+	flushMu  sync.Mutex // Held while the Ps' slots are taken back. It comes behind purge.mu, and before the others.
 	memStats runtime.MemStats
 	flushes  atomic.Int64 // Calls of flushPs. Each stops the world once.
 

@@ -3,9 +3,7 @@
 package offheap
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
@@ -25,19 +23,18 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	}
 	b := h.bin(k, largeClass)
 	count := int(roundUp(max(n, 1), granule) / granule)
-	take := func() (*span, dirtyRuns, error) {
-		return h.allocSpan(b, count, max(align, granule), func(sp *span) {
+	var sp *span
+	var dirty dirtyRuns
+	take := func() (err error) {
+		sp, dirty, err = h.allocSpan(b, count, max(align, granule), func(sp *span) {
 			sp.full.Store(0)
 			sp.state.Store(spanInHand) // Until it is complete: a free of a stale slice may name the address.
 		})
+		return err
 	}
-	sp, dirty, err := take()
-	if errors.Is(err, ErrLimit) && h.worthFlushing(b, err) { // It counts blocks in use, whatever a purge has in hand.
-		h.flushPs()
-		sp, dirty, err = take()
-	}
-	if errors.Is(err, ErrOutOfMemory) {
-		sp, dirty, err = h.takeAlone(b, take)
+	err := take()
+	if err != nil {
+		err = h.again(b, err, take)
 	}
 	if err != nil {
 		h.tellGrowth()
@@ -58,24 +55,6 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	sp.state.Store(spanLarge)
 	h.tellGrowth()
 	return addr, nil
-}
-
-// takeAlone is take for a large block of b that found no memory. No purge and no flush of another request is under
-// way, which have slabs in hand. See supplyAlone, which does the same for small blocks.
-func (h *heap) takeAlone(b *bin, take func() (*span, dirtyRuns, error)) (*span, dirtyRuns, error) {
-	h.purge.mu.Lock()
-	defer h.purge.mu.Unlock()
-	h.flushMu.Lock()
-	defer h.flushMu.Unlock()
-	for flushed := false; ; {
-		sp, dirty, err := take()
-		if err == nil || flushed || !h.worthFlushing(b, err) {
-			return sp, dirty, err
-		}
-		if flushed = !h.flushLocked(); !flushed { // A P was skipped.
-			runtime.Gosched()
-		}
-	}
 }
 
 // checkMachine refuses a block that is larger than all memory of the machine, as the kernel does by
@@ -206,8 +185,7 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	case want < have && b.kind.wipe:
 		return false // The tail would have to be wiped under the lock; the block moves instead.
 	}
-	if want > have && h.checkLimit(b, bytes) != nil {
-		h.resetQuotas(b)
+	if want > have && b.kind.checkLimit(bytes) != nil {
 		return false
 	}
 	switch {

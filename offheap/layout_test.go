@@ -38,7 +38,7 @@ func TestRecordsStay(t *testing.T) {
 	h := newHeap(&fakemem.Fake{})
 	slab := func(b *bin) *span {
 		t.Helper()
-		sp, _, err := h.slab(b, true)
+		sp, err := h.slab(b)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 // so it is the fastest way to allocate single blocks. Its blocks are ordinary blocks: any goroutine
 // may free them in any way, and a Local may free any block. Until Close a Local keeps free blocks to
 // itself: of each size and kind up to 16 KiB, and a slab (64 to 512 KiB) of those that it often
-// allocates. No other goroutine gets them, and a limit counts them for requests of that size. [In]
+// allocates. No other goroutine gets them, and a limit counts their slabs. [In]
 // allocates values, slices and aligned blocks from a Local, and resizes slices.
 //
 // A Local must not be copied; pass the pointer that [NewLocal] returned. Every call of a copy

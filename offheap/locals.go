@@ -74,7 +74,7 @@ func (h *heap) emptySlot(b *bin, s *slot) {
 	s.drawn = undrawn
 	h.mu.Lock() // No sum of the counts misses what moves, or has it twice.
 	group := s.leave(h)
-	b.add(int64(int(s.out)))
+	b.out.Add(int64(int(s.out)))
 	s.out = 0
 	h.mu.Unlock()
 	invariants.Window()

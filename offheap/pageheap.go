@@ -24,9 +24,6 @@ func (g granuleRange) bytes() uintptr { return uintptr(g.n) * granule }
 // allocSpan makes a span of n granules for bin b and shows it in the page map. setup writes the group
 // words before anyone sees the span. dirty lists what of the span may hold old data. The caller calls
 // tellGrowth once it holds no lock.
-//
-// No request can get memory that a purge has in hand: one that failed meanwhile may find room when it is
-// over.
 func (h *heap) allocSpan(b *bin, n int, align uintptr, setup func(*span)) (s *span, dirty dirtyRuns, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -42,14 +39,9 @@ func (h *heap) tellGrowth() {
 	}
 }
 
-func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, setup func(*span), dirty *dirtyRuns) (_ *span, err error) {
-	defer func() {
-		if err != nil {
-			h.resetQuotas(b)
-		}
-	}()
+func (h *heap) allocSpanLocked(b *bin, n int, align uintptr, setup func(*span), dirty *dirtyRuns) (*span, error) {
 	bytes := int64(n) * granule
-	if err := h.checkLimit(b, bytes); err != nil {
+	if err := b.kind.checkLimit(bytes); err != nil {
 		return nil, err
 	}
 	s, err := h.record(b)
@@ -96,12 +88,11 @@ func (h *heap) record(b *bin) (*span, error) {
 	return s, nil
 }
 
-// count adds n bytes to what spans of b hold. A large block is in use from here on: a limit that is
-// asked for before its allocation ends must see it. The caller holds the lock.
+// count adds n bytes to what spans of b hold. The caller holds the lock.
 func (h *heap) count(b *bin, n int64) {
 	h.hold(b.kind, n)
 	if b.size == 0 {
-		b.add(n)
+		b.out.Add(n)
 	}
 }
 

@@ -78,7 +78,7 @@ func (p *purgeState) tick() {
 // follow makes Go's memory limit follow the bytes that blocks still take.
 func (p *purgeState) follow() {
 	p.h.mu.Lock()
-	p.h.synced = p.h.held
+	p.h.synced = p.h.held.Load()
 	p.h.mu.Unlock()
 	p.h.growthHook()
 }

@@ -17,7 +17,7 @@ func slabInUse(t *testing.T, h *heap, b *bin) (sp *span, blocks []uintptr) {
 	if vmem.PageSize() > granule {
 		t.Skip("slabs share pages here")
 	}
-	sp, _, err := h.slab(b, true)
+	sp, err := h.slab(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func slabInUse(t *testing.T, h *heap, b *bin) (sp *span, blocks []uintptr) {
 		}
 		blocks = append(blocks, addr)
 	}
-	b.add(int64(b.blocks))
+	b.out.Add(int64(b.blocks))
 	if n := h.purge.idle.Load(); n != 0 {
 		t.Fatalf("%d bytes of the slab are idle, and all are in use", n)
 	}
@@ -89,7 +89,7 @@ func TestPurgeOfLastPage(t *testing.T) {
 			t.Errorf("%s: with one block in use %d bytes are idle, want %d", name, n, want)
 		}
 		last := sp.takeFrom(h.heap, sp.groups()-1)
-		b.add(1)
+		b.out.Add(1)
 		if n := h.purge.idle.Load(); n != want-page {
 			t.Errorf("%s: with a block at the end in use %d bytes are idle, want %d", name, n, want-page)
 		}

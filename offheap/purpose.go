@@ -164,8 +164,8 @@ func (t *typedKind) find(d *typeDesc) *kind {
 	return nil
 }
 
-// SetLimit bounds the purpose's bytes in use, 0 for no bound, and returns the old bound. [SetLimit]
-// describes the bytes that count.
+// SetLimit bounds the bytes in slabs and large blocks of the purpose, which shares them with no other; 0
+// means no bound. It returns the old bound. The package's [SetLimit] describes the bytes that count.
 func (p *Purpose) SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	return std.setLimit(&p.state("SetLimit").budget, n)
@@ -212,19 +212,16 @@ func (p *Purpose) allocBytes(op string, n int, zero bool) ([]byte, error) {
 	return unsafex.Bytes(addr, uintptr(n)), nil
 }
 
-// SetLimit bounds the bytes in use, 0 for no bound, and returns the old bound. A request may need a
-// new slab (64 to 512 KiB) or a large block. If that, together with all blocks in use and the free
-// blocks of the request's own size, would exceed the bound, the request fails with [ErrLimit].
-// Blocks in use stay. Free blocks of other sizes do not count, nor does free memory; [Purge] returns
-// it. A test that needs one block should leave room for a slab. A request that a free block of an
-// existing slab can serve fails with [ErrLimit] only if the bound leaves no room for the block, or if
-// all blocks of the slab are free and the bound leaves no room for a slab. A free that is under way at
-// the same moment may come too late.
+// SetLimit bounds the bytes in slabs and large blocks ([Stats].Held), which resident memory follows; 0
+// means no bound. It returns the old bound. A request that needs another slab (64 to 512 KiB) or a
+// large block beyond the bound fails with [ErrLimit]; a request that a free block serves needs
+// no room. Before a request fails, offheap takes back the free memory that Ps keep, if that may help.
 //
-// The bytes in use can exceed the bound by the free blocks that Ps and Locals keep, because these
-// are allocated without a check: of each size and kind, a P and a Local keep at most one slab (64 to
-// 512 KiB) and a group of blocks (16 KiB). Requests that are served at the same moment can exceed it by
-// a block of up to 64 KiB each, and the sum of the blocks in use can be wrong then, as [Stats] says.
+// Each size class in use takes at least one slab, for each kind of memory: that of a [Purpose], and
+// that of each type with bools; blocks that [SetSamplePeriod] samples are a kind, too. So a bound below a
+// slab for each of them means nothing. Slabs with a block in use count whole. So do those that a [Local]
+// keeps, and slabs of types with bools or of self-contained types, which stay their type's. A request
+// may be refused while another goroutine takes or frees the last free block.
 func SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.start()
@@ -234,9 +231,7 @@ func SetLimit(n int64) (old int64) {
 func (h *heap) setLimit(g *budget, n int64) (old int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	old = g.limit.Swap(n)
-	g.quota.reset(g.held, n)
-	return old
+	return g.limit.Swap(n)
 }
 
 func checkLimitArgument(n int64) {

@@ -234,10 +234,10 @@ func TestLimitInTheMiddleOfABatch(t *testing.T) {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			quiet(t)
 			const room = 8 << 20
-			limit := ReadStats().InUse + room
+			limit := ReadStats().Held + room
 			old := SetLimit(limit)
 			defer SetLimit(old)
-			fillToLimit(t, size, func() (int64, int64) { return ReadStats().InUse, limit }, TryAlloc)
+			fillToLimit(t, size, func() (int64, int64) { return ReadStats().Held, limit }, TryAlloc)
 		})
 	}
 }
@@ -252,7 +252,7 @@ func TestPurposeLimitInTheMiddleOfABatch(t *testing.T) {
 			if old := p.SetLimit(8 << 20); old != 0 {
 				t.Errorf("a limit of %d was set before", old)
 			}
-			fillToLimit(t, size, func() (int64, int64) { return account(t, "limited").InUse, 8 << 20 }, p.TryAlloc)
+			fillToLimit(t, size, func() (int64, int64) { return account(t, "limited").Held, 8 << 20 }, p.TryAlloc)
 			if old := p.SetLimit(0); old != 8<<20 {
 				t.Errorf("the limit was %d", old)
 			}
@@ -274,7 +274,7 @@ func fillToLimit(t *testing.T, size int, state func() (used, limit int64), alloc
 	first := untilLimit(t, one)
 	used, limit := state()
 	if used > limit || used < limit*3/4 {
-		t.Errorf("refused with %d bytes of %d in use", used, limit)
+		t.Errorf("refused with %d bytes of %d held", used, limit)
 	}
 	for i, b := range live {
 		if !filled(b[:16], i) {

@@ -96,7 +96,7 @@ func (h *heap) sample(b *bin, q request) (addr uintptr) {
 	}
 	profile, guard := r.Pick(uintptr(b.size))
 	if guard {
-		addr = h.guardOne(b, q)
+		addr = h.guardOne(q)
 	}
 	if addr == 0 && profile {
 		addr, _ = h.allocShared(h.bin(h.twin(b.kind), b.class)) // An error leaves 0.
@@ -107,9 +107,8 @@ func (h *heap) sample(b *bin, q request) (addr uintptr) {
 	return addr
 }
 
-// guardOne serves an allocation, which bin would serve otherwise, on guarded pages, if their bounds
-// and the limits allow it, or returns 0.
-func (h *heap) guardOne(bin *bin, q request) uintptr {
+// guardOne serves an allocation on guarded pages, if their bounds and the limits allow it, or returns 0.
+func (h *heap) guardOne(q request) uintptr {
 	if h.guards == nil || q.n > largestAlloc || !debugmode.TakeSample() {
 		return 0
 	}
@@ -118,7 +117,7 @@ func (h *heap) guardOne(bin *bin, q request) uintptr {
 		return 0
 	}
 	// At a limit the ordinary way may still have a free block.
-	if h.charge(bin, b.kind, b.size, h.guards.counter(b.kind)) != nil {
+	if h.charge(b.kind, b.size, h.guards.counter(b.kind)) != nil {
 		return 0
 	}
 	if !h.guards.guard(&b, q.align) {
@@ -137,7 +136,7 @@ func (h *heap) guardLarge(q request) (addr uintptr) {
 	if r == nil || !r.ByCount() {
 		return 0
 	}
-	if addr = h.guardOne(h.bin(q.kind, largeClass), q); addr != 0 && h.chosen(q.n) {
+	if addr = h.guardOne(q); addr != 0 && h.chosen(q.n) {
 		allocsample.Add(addr, q.n, q.kind.account())
 	}
 	return addr
@@ -239,40 +238,6 @@ func (h *heap) twin(k *kind) *kind {
 	t.origin = k
 	k.twin.CompareAndSwap(nil, t)
 	return k.twin.Load()
-}
-
-// keeps says whether an empty slab stays the bin's until the purge comes by. It does if it is one of
-// sampled blocks, of which so few live at a time that otherwise most samples would make a slab.
-func (b *bin) keeps(sp *span) bool {
-	return b.kind.origin != nil && sp.touched.Load() == touchedNow && b.slabs.Load() == 1
-}
-
-// takeTwins takes one of the free blocks that are kept for sampled blocks of b, if there is one.
-// They serve when no other block can be had.
-func (h *heap) takeTwins(b *bin) uintptr {
-	twins := b.partner()
-	if twins == nil || twins.kind.origin == nil {
-		return 0
-	}
-	twins.inHand.RLock() // The caller holds b.inHand. That is no deadlock: it holds purge.mu, too, as all do who lock an inHand.
-	defer twins.inHand.RUnlock()
-	sp, _, _ := h.listed(twins, false) // An error leaves nil.
-	if sp == nil {
-		return 0
-	}
-	return h.takeShared(twins, sp)
-}
-
-// partner is the bin of b's size in the kind whose twin b's is, or in its twin, or nil.
-func (b *bin) partner() *bin {
-	k := b.kind.origin
-	if k == nil {
-		k = b.kind.twin.Load()
-	}
-	if k == nil {
-		return nil
-	}
-	return k.bins[b.class].Load()
 }
 
 // self is the kind that allocations ask for: k itself, or that of which it is the twin.

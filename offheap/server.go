@@ -47,9 +47,6 @@ type server interface {
 	// 0, of n values in one block, to which a SliceRef does. It panics if there are none.
 	resolve(off uint64, d *typeDesc, n uintptr) uintptr
 
-	// inUseOf is the bytes in use that count in g. If sure is false, it may be too low, because
-	// goroutines have allocated and freed meanwhile. The caller holds the heap's lock.
-	inUseOf(g *budget) (n int64, sure bool)
 	stats() Stats
 	// totals are the bytes taken from the machine beside the Go heap.
 	totals() freehold.Totals

@@ -31,10 +31,11 @@ const (
 
 // portionFor is what a holder gets. rare says that the holder asks rarely.
 //
-// Slabs are not shared near a limit, which supply would have to ask for each group.
+// Near a limit holders always share slabs: a holder with a slab of its own would keep the last free
+// blocks from others, which would flush the Ps for them, and cannot flush a Local.
 func (h *heap) portionFor(b *bin, rare bool) portion {
 	switch {
-	case !rare || b.slabs.Load() >= fewSlabs*int64(len(*h.active.Load())) || b.near():
+	case (!rare || b.slabs.Load() >= fewSlabs*int64(len(*h.active.Load()))) && !b.nearLimit():
 		return wholeSlab
 	case b.shift < 3:
 		return oneBlock // A group has fewer than eight blocks.

@@ -287,37 +287,13 @@ func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 	}
 }
 
-// inUseOf takes the sum of the bins' counts at one moment, and adds what slots have not passed on, at
-// later moments. If slots pass blocks on meanwhile, it adds up anew, three times at most. Then it
-// rather takes too few than too many: a limit that took more would refuse a request. Passes of two slots
-// that cancel each other are not seen.
-func (s slabServer) inUseOf(g *budget) (n int64, sure bool) {
-	for try := 1; ; try++ {
-		before := g.out.Load()
-		n, sure = before, true
-		for _, b := range g.bins {
-			bytes, ok := s.h.throughSlots(b)
-			n, sure = n+bytes, sure && ok
-		}
-		after := g.out.Load()
-		if sure = sure && after == before; sure || try == 3 {
-			return n + min(0, after-before), sure
-		}
-	}
-}
-
 func (s slabServer) stats() Stats {
 	h := s.h
 	byPurpose := map[*purposeState]int64{}
 	var st Stats
 	h.mu.Lock()
-	purposeList := h.purposesLocked()
-	for _, p := range purposeList {
-		byPurpose[p] = p.out.Load()
-	}
-	st.InUse = h.out.Load()
 	for _, b := range *h.bins.Load() {
-		n, _ := h.throughSlots(b)
+		n := h.inUse(b)
 		byPurpose[b.kind.purpose] += n
 		st.InUse += n
 	}
@@ -327,12 +303,12 @@ func (s slabServer) stats() Stats {
 		used += int64(h.regions[i].used.Load())
 	}
 	dirty := h.purge.freshBytes + h.purge.staleBytes - h.purge.halfBytes
-	st.Held, st.Reserved, st.Metadata = h.held, used, h.meta.bytes+h.mapBytes
-	st.Retained = max(0, h.held-st.InUse-h.purge.idle.Load()+dirty)
+	st.Held, st.Reserved, st.Metadata = h.held.Load(), used, h.meta.bytes+h.mapBytes
+	st.Retained = max(0, st.Held-st.InUse-h.purge.idle.Load()+dirty)
 	st.Purged = max(0, used-(st.InUse-h.besideBytes)-st.Retained)
 	st.Reserved += h.besideBytes
-	for _, p := range purposeList {
-		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held, Limit: p.limit.Load()})
+	for _, p := range h.purposesLocked() {
+		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held.Load(), Limit: p.limit.Load()})
 	}
 	h.mu.Unlock()
 	return st

@@ -222,44 +222,19 @@ func (s *slot) heldMask(w uintptr) (uint32, bool) {
 }
 
 // count adds n to the blocks that left through the slot. If they make more than 64 KiB, or less than
-// minus 64 KiB, they go to the bin's count and the sums. A goroutine can allocate through one slot and
-// free through another without end, and who adds up reads the slots one after the other: the result
-// is wrong by what they changed meanwhile, at most.
+// minus 64 KiB, they go to the bin's count. A goroutine can allocate through one slot and free through
+// another without end, and a sum reads the slots one after the other: it is wrong by what they changed
+// meanwhile, at most.
 func (s *slot) count(b *bin, n int) {
 	s.out += uintptr(n)
 	if most := uintptr(s.magic >> 16); s.out+most > 2*most { // Blocks of 64 KiB.
-		// A sum meanwhile misses what the slot passes on, or has it twice, so that it is too low.
-		n, left := int64(int(s.out)), s.out
-		if n > 0 {
-			left = 0
-		}
-		s.out = left ^ passing
-		invariants.Window()
-		b.add(n)
-		invariants.Window()
+		b.out.Add(int64(int(s.out)))
 		s.out = 0
 	}
 }
 
-// passing is a bit of slot.out that differs from the sign while the slot passes blocks on.
-const passing = 1 << 30
-
-// outstanding is the blocks that left through the slot and are not in it. The holder may check a group in or out
-// meanwhile, and writes both words one after the other: then the result is too low at most. A limit that took it
-// for more would refuse a request. If sure is false, the slot passes blocks on, and they may be missing, or be in
-// the bin's count, too.
-func (s *slot) outstanding() (n int, sure bool) {
-	for {
-		out := atomic.LoadUintptr(&s.out)
-		invariants.Window()
-		mask := uint32(atomic.LoadUint64(&s.state))
-		if atomic.LoadUintptr(&s.out) != out {
-			continue
-		}
-		sure = int32(out)<<1>>1 == int32(out)
-		if !sure {
-			out ^= passing
-		}
-		return int(out) - bits.OnesCount32(mask), sure
-	}
+// outstanding is the blocks that left through the slot and are not in it.
+func (s *slot) outstanding() int {
+	out := int(atomic.LoadUintptr(&s.out))
+	return out - bits.OnesCount32(uint32(atomic.LoadUint64(&s.state)))
 }

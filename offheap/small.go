@@ -3,9 +3,7 @@
 package offheap
 
 import (
-	"errors"
 	"math/bits"
-	"runtime"
 
 	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -23,8 +21,8 @@ import (
 //  3. The current slab has no blocks left. supply finds another one in the bin's list or makes one
 //     and makes it the holder's current slab, and the allocation begins again. If the holder asks
 //     rarely, supply gives it a group or a block of a slab instead; see share.go.
-//  4. If a limit or the end of memory is in the way, supplyAlone takes back the blocks that Ps hold, if
-//     that can help, and takes a single block.
+//  4. If a limit or the end of memory is in the way, the allocation is made once more, after a flush
+//     if that may help; see again.
 //
 // A holder without slots gets them first. If there is no memory for slots, and for bins without
 // slots, allocUnslotted takes a single block from a slab. Nothing is called while the holder is
@@ -76,38 +74,34 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 }
 
 // supply gets free blocks of b from the list or from a new slab, in place of the slab done, which the
-// holder has used up. If the limits leave no room for as much as the caller wants, supply returns one
-// block. The address can be 0 without an error: then the caller tries again.
+// holder has used up. The address can be 0 without an error: then the caller tries again.
 func (h *heap) supply(b *bin, l *Local, done uintptr, want portion) (addr uintptr, err error) {
-	if want != wholeSlab {
-		b.sharing.Lock()
-	}
-	b.inHand.RLock()
 	h.uninstall(b, l, done)
-	addr, err = h.supplyInHand(b, l, want)
-	b.inHand.RUnlock()
-	if want != wholeSlab {
-		b.sharing.Unlock()
-	}
+	addr, err = h.supplyOnce(b, l, want)
 	if err != nil {
-		addr, err = h.supplyAlone(b, err)
+		err = h.again(b, err, func() (err error) {
+			addr, err = h.supplyOnce(b, l, oneBlock)
+			return err
+		})
 	}
 	h.tellGrowth()
 	return addr, err
 }
 
-// supplyInHand is supply for a caller that holds b.inHand, and b.sharing if it does not want a whole
-// slab.
-func (h *heap) supplyInHand(b *bin, l *Local, want portion) (addr uintptr, err error) {
+func (h *heap) supplyOnce(b *bin, l *Local, want portion) (addr uintptr, err error) {
+	if want != wholeSlab {
+		b.sharing.Lock()
+		defer b.sharing.Unlock()
+	}
 	if want == oneGroup {
 		if addr, ok := h.takeGroup(b, l); ok {
 			return addr, nil
 		}
 	}
-	sp, one, err := h.slab(b, want != oneBlock)
+	sp, err := h.slab(b)
 	switch {
 	case err != nil:
-	case one:
+	case want == oneBlock:
 		if addr = h.takeShared(b, sp); addr != 0 {
 			h.countDown(b, l)
 		}
@@ -120,56 +114,14 @@ func (h *heap) supplyInHand(b *bin, l *Local, want portion) (addr uintptr, err e
 	return addr, err
 }
 
-// supplyAlone takes one block for a request of b that failed with the error. The address can be 0
-// without an error.
-//
-// A slab that is in no list and in no slot is in hand: a goroutine is about to use it, or the purge has
-// claimed its free blocks. Others do not see these. So supplyAlone waits until no slab of b is in hand,
-// and keeps it so until the request is served or refused: no other request takes what a flush gives
-// back. No flush is under way meanwhile, which has slabs in hand, too. A slab whose thread the system has
-// stopped just before it settles the slab is not seen, and the request may be refused.
-func (h *heap) supplyAlone(b *bin, err error) (uintptr, error) {
-	h.purge.mu.Lock()
-	defer h.purge.mu.Unlock()
-	b.inHand.Lock()
-	defer b.inHand.Unlock()
-	h.flushMu.Lock()
-	defer h.flushMu.Unlock()
-	if sp, _, _ := h.listed(b, false); sp != nil {
-		return h.takeShared(b, sp), nil
-	}
-	if addr := h.takeTwins(b); addr != 0 {
-		return addr, nil
-	}
-	for other := false; ; {
-		var sp *span
-		limited := errors.Is(err, ErrLimit)
-		skipped := h.worthFlushing(b, err) && h.flushLocked()
-		if sp, _, err = h.slab(b, false); err == nil { // Without a flush, too: a P may have given blocks back meanwhile.
-			return h.takeShared(b, sp), nil
-		}
-		switch {
-		case skipped:
-			// The P that was skipped may have the only free blocks. Its goroutine was interrupted within a fast path and
-			// waits for nothing but a processor.
-			runtime.Gosched()
-		case !other && errors.Is(err, ErrLimit) != limited:
-			other = true // A flush may help against this error.
-		default:
-			return 0, err
-		}
-	}
-}
-
-// slab is a current slab with free blocks: a listed one or a new one. If one is true, the limits
-// allow the caller a single block of it.
-func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
-	if sp, one, err := h.listed(b, whole); sp != nil || err != nil {
-		return sp, one, err
+// slab is a current slab with free blocks: a listed one or a new one.
+func (h *heap) slab(b *bin) (*span, error) {
+	if sp := b.takeListed(); sp != nil {
+		return sp, nil
 	}
 	sp, dirty, err := h.allocSpan(b, int(b.granules), granule, (*span).beginSlab)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	sp.state.Store(spanCurrent)
 	if dirty.n > 0 {
@@ -177,7 +129,7 @@ func (h *heap) slab(b *bin, whole bool) (sp *span, one bool, err error) {
 		sp.touched.Store(touchedNow)
 		h.purge.arm()
 	}
-	return sp, !whole, nil
+	return sp, nil
 }
 
 // beginSlab makes a new span a slab whose blocks are all free, and which slab is to make a current one.
@@ -187,26 +139,6 @@ func (s *span) beginSlab() {
 	}
 	s.full.Store(s.groups())
 	s.state.Store(spanInHand)
-}
-
-// listed is takeListed within the limits. If they leave no room for all free blocks of the slab, one
-// is true: the caller may take a single block. It asks for one block if whole is false.
-func (h *heap) listed(b *bin, whole bool) (sp *span, one bool, err error) {
-	sp = b.takeListed()
-	if sp == nil || !b.near() {
-		return sp, !whole, nil
-	}
-	least := int64(b.size)
-	most := least
-	if whole {
-		most = max(least, sp.freeBytes())
-	}
-	n, err := h.admit(b, most, least)
-	if err != nil {
-		h.settleCurrent(sp.addr())
-		return nil, false, err
-	}
-	return sp, !whole || n < most, nil
 }
 
 // countDown counts a block that the holder did not get through its slot, so that it brings the next
@@ -336,7 +268,7 @@ func (h *heap) settle(sp *span) {
 }
 
 // retires says whether a slab of b goes back to the page heap.
-func (b *bin) retires(sp *span) bool { return sp.allFree() && !b.kind.typed() && !b.keeps(sp) }
+func (b *bin) retires(sp *span) bool { return sp.allFree() && !b.kind.typed() }
 
 // retire gives a slab back to the page heap if all its blocks are free and no holder has any. It holds
 // the bin's lock to the end: a request that does not find the slab in the list finds its bytes free.
@@ -387,7 +319,7 @@ func (h *heap) takeShared(b *bin, sp *span) uintptr {
 	invariants.Window()
 	h.settleCurrent(sp.addr())
 	if addr != 0 {
-		b.add(1)
+		b.out.Add(1)
 	}
 	return addr
 }

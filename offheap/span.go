@@ -3,7 +3,6 @@
 package offheap
 
 import (
-	"math/bits"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -107,17 +106,6 @@ func (s *span) hasFree() bool {
 		}
 	}
 	return false
-}
-
-// freeBytes is the bytes of the free blocks that no holder has checked out.
-func (s *span) freeBytes() int64 {
-	n := 0
-	for g := range s.groups() {
-		if v := unsafex.Load64(s.word(g)); holderOf(v) == 0 {
-			n += bits.OnesCount32(freeBits(v))
-		}
-	}
-	return int64(n) * int64(s.size)
 }
 
 // allFree reports whether every block is free and no holder has a group, as far as the count goes.

@@ -10,8 +10,7 @@ import (
 
 // Stats are bytes, as of about the same moment. While goroutines allocate and free, a sum can be wrong:
 // by at most 256 KiB for each size class of each kind of memory (that of a purpose, of a type with bools)
-// and each P and Local that allocates or frees blocks of it during the sum. So it can be below 0. Limits
-// follow from the same sums.
+// and each P and Local that allocates or frees blocks of it during the sum. So it can be below 0.
 type Stats struct {
 	// InUse is in blocks that were allocated and not freed, at the size of their size class or
 	// rounded up to 8 KiB. InUse is exact while no goroutine allocates or frees.
@@ -33,7 +32,7 @@ type Stats struct {
 	// them. They are in none of the other figures.
 	Metadata int64
 	// Held is slabs and large blocks in use at least in part, and the slabs that Ps and Locals
-	// keep.
+	// keep. It is exact, and [SetLimit] bounds it.
 	Held int64
 	// Limit is the bound that [SetLimit] set, 0 for none.
 	Limit int64

@@ -49,7 +49,7 @@ func (t *tracked) alloc(q request) (uintptr, error) {
 	if q.n > trackedMax || q.align > maxAlign {
 		return 0, outOfMemory("blocks", q.n, errTooLarge)
 	}
-	if err := t.h.charge(&bin{kind: q.kind}, q.kind, q.n, t.counter(q.kind)); err != nil {
+	if err := t.h.charge(q.kind, q.n, t.counter(q.kind)); err != nil {
 		return 0, err
 	}
 	b, err := t.memory(q)
@@ -75,12 +75,11 @@ func (t *tracked) enter(b *block, zero bool) {
 	t.inUse.Add(int64(b.size))
 }
 
-// charge counts a block of n bytes of k in no span, if no limit is in the way of a request of b.
-func (h *heap) charge(b *bin, k *kind, n uintptr, of *bin) error {
+// charge counts a block of n bytes of k in no span, if no limit is in the way.
+func (h *heap) charge(k *kind, n uintptr, of *bin) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.checkLimit(b, int64(n)); err != nil {
-		h.resetQuotas(b)
+	if err := k.checkLimit(int64(n)); err != nil {
 		return err
 	}
 	h.account(k, int64(n), of)
@@ -93,7 +92,7 @@ func (h *heap) account(k *kind, n int64, of *bin) {
 	h.hold(k, n)
 	h.besideBytes += n
 	if of != nil {
-		of.add(n)
+		of.out.Add(n)
 	}
 }
 
@@ -407,8 +406,6 @@ func (t *tracked) around(addr uintptr) (begin, size, key uintptr) {
 	return b.addr, b.size, b.kind.key()
 }
 
-func (t *tracked) inUseOf(g *budget) (n int64, sure bool) { return g.held, true }
-
 func (t *tracked) stats() Stats {
 	n := t.inUse.Load()
 	s := Stats{InUse: n, Reserved: n, Limit: t.h.limit.Load(), LocalsDropped: t.h.localsDropped.Load()}
@@ -422,9 +419,9 @@ func (t *tracked) stats() Stats {
 	}
 	t.h.mu.Lock()
 	defer t.h.mu.Unlock()
-	s.Held = t.h.held
+	s.Held = t.h.held.Load()
 	for _, p := range t.h.purposesLocked() {
-		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: p.held, Held: p.held, Limit: p.limit.Load()})
+		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: p.held.Load(), Held: p.held.Load(), Limit: p.limit.Load()})
 	}
 	return s
 }
