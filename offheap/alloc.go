@@ -23,11 +23,11 @@ func (h *heap) start() {
 		h.init()
 		t := chooseTracked(h)
 		if t != nil {
-			h.serve(t)
+			h.tracker.Store(t)
 		} else {
 			h.growthHook = freehold.SyncMemoryLimit
 		}
-		freehold.Register("offheap", func() freehold.Totals { return h.server().totals() })
+		freehold.Register("offheap", func() freehold.Totals { return h.totals() })
 		if every := debugmode.Current().Sample; every > 0 && t == nil {
 			h.startSampling(every)
 		}
@@ -42,12 +42,6 @@ type request struct {
 	align uintptr
 	zero  bool
 	local *Local
-}
-
-// allocate serves any request. The result is the address of at least n bytes.
-func (h *heap) allocate(q request) (uintptr, error) {
-	h.start()
-	return h.server().alloc(q)
 }
 
 // allocBytes is allocate for a slice of bytes.

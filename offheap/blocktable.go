@@ -33,7 +33,6 @@ type block struct {
 // the one before. So what an interior pointer lies in is found in two places for each power.
 type blockTable struct {
 	shards [64]tableShard
-	begins indexes                 // The same blocks by their first bytes.
 	powers [tablePowers]tableShard // The first is that of two pages.
 	used   atomic.Uint64           // A bit for each power that was ever noted.
 }
@@ -112,7 +111,6 @@ func (t *blockTable) note(b block) {
 		t.powers[p].put(unit(b.addr, p), b)
 		t.used.Or(1 << p)
 	}
-	t.begins.of(b.addr).put(b.addr, b.size, b.kind.key())
 	// Last: take finds a block here first, and then all else that note wrote. A stale free may name the
 	// address at this moment.
 	t.shard(b.addr/tablePage).put(b.addr/tablePage, b)
@@ -125,7 +123,6 @@ func (t *blockTable) take(addr uintptr, owned bool) (block, bool) {
 	if !ok {
 		return b, false
 	}
-	t.begins.of(addr).drop(addr)
 	if b.size > tablePage {
 		p := power(b.size)
 		t.powers[p].take(unit(addr, p), addr, owned)

@@ -13,7 +13,7 @@ import (
 func trackedAlone() (*tracked, *kind) {
 	h := &heap{}
 	t := newTracked(h)
-	h.serve(t)
+	h.tracker.Store(t)
 	return t, &kind{}
 }
 

@@ -33,7 +33,6 @@ func chooseTracked(h *heap) *tracked {
 		return nil
 	}
 	t := newTracked(h)
-	h.begins = t.begins()
 	t.unpaged = onGoHeap
 	t.debug(modes)
 	if !onGoHeap && (!race || modes.Guard || modes.Pointers) {

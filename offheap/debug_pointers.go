@@ -71,7 +71,12 @@ func fieldAt(t reflect.Type, off uintptr) string {
 // allowed.
 func Check() error {
 	std.start()
-	err := std.server().check()
+	var err error
+	if t := std.records(); t != nil {
+		err = t.check()
+	} else if std.guards != nil {
+		err = std.guards.check()
+	}
 	if others := debugmode.RunChecks(); others != nil {
 		return errors.Join(err, others)
 	}

@@ -18,7 +18,7 @@ import (
 // process's.
 func debugHeapFor(modes debugmode.Config) testHeap {
 	h := newTestHeap(vmem.System())
-	h.serve(newTracked(h.heap))
+	h.tracker.Store(newTracked(h.heap))
 	h.records().unpaged = true
 	h.records().debug(modes)
 	return h

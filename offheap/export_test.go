@@ -79,7 +79,7 @@ func deleteIn[T any](l *Local, p *T) { In[T](l).Delete(p) }
 // negative time is for ever. It returns the old time, and arms a tick for memory that is free already.
 func setPurgeDelay(d time.Duration) (old time.Duration) {
 	std.start()
-	p := &std.server().slabs().purge
+	p := &std.slabs().purge
 	old = time.Duration(p.delay.Swap(int64(d)))
 	p.arm()
 	return old

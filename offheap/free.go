@@ -23,14 +23,6 @@ const (
 // freeSlow frees the block at addr, whatever its bin, or panics and names the mistake.
 func (h *heap) freeSlow(addr uintptr, l *Local, op string) { h.freeAs(addr, l, op, nil, false) }
 
-// freeAs is freeSlow for values of d, nil for bytes; one says that it is for one value and not
-// for a slice.
-//
-//go:noinline
-func (h *heap) freeAs(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
-	h.server().free(addr, l, op, d, one)
-}
-
 // freeSmall frees the block at addr, which lies in a slab of b.
 func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
 	remember := b.forget(addr)

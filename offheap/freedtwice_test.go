@@ -104,7 +104,7 @@ func TestClearOfFreed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		room, k := h.server().roomOf("Realloc", addr, nil)
+		room, k := h.roomOf("Realloc", addr, nil)
 		lo, hi := k.cleared(100, 100, room)
 		h.freeSlow(addr, nil, "Free")
 		var mine []windowBlock
@@ -119,7 +119,7 @@ func TestClearOfFreed(t *testing.T) {
 		if mine[0].addr != addr {
 			t.Fatalf("the arena's block of %d bytes lies elsewhere", n/4)
 		}
-		wantMisuse(t, "a clear of a block that was freed", "foreign pointer", func() { h.server().clear("Realloc", addr, lo, hi) })
+		wantMisuse(t, "a clear of a block that was freed", "foreign pointer", func() { h.clear("Realloc", addr, lo, hi) })
 		for _, b := range mine {
 			b.check(t)
 			b.free(h.heap)

@@ -75,9 +75,9 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 		// grows in place. Nothing is cleared before elems is copied, which may be a part of the
 		// block.
 		std.checkMoved(op, old, d)
-		room, k := std.server().roomOf(op, old, q.kind.typ)
+		room, k := std.roomOf(op, old, q.kind.typ)
 		if whole := room/d.size <= uintptr(cap(s)); whole && old&(q.align-1) == 0 {
-			room, _ = std.server().resize(op, old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ)
+			room, _ = std.resize(op, old, uintptr(n)*d.size, uintptr(n)*d.size, q.kind.typ)
 			if room != 0 {
 				g := unsafex.Slice[T](old, length, int(room/d.size))
 				copy(g[len(s):], elems)
@@ -95,7 +95,7 @@ func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T
 	if err != nil {
 		return nil, err
 	}
-	g := unsafex.Slice[T](addr, length, int(std.server().roomFor(addr, q)/d.size))
+	g := unsafex.Slice[T](addr, length, int(std.roomFor(addr, q)/d.size))
 	allowCopy(s)
 	copy(g[copy(g, s):], elems)
 	clearRest(g[:cap(g)], len(g))
@@ -166,8 +166,8 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	var room uintptr
 	var k *kind
 	if addr&(q.align-1) != 0 {
-		_, k = h.server().roomOf("Realloc", addr, q.kind.typ) // Panics before anything is allocated.
-	} else if room, k = h.server().resize("Realloc", addr, from, q.n, q.kind.typ); room != 0 {
+		_, k = h.roomOf("Realloc", addr, q.kind.typ) // Panics before anything is allocated.
+	} else if room, k = h.resize("Realloc", addr, from, q.n, q.kind.typ); room != 0 {
 		return unsafex.Slice[T](addr, n, n), nil
 	}
 	// Most of a large block is fresh from the machine, and so zero without a write.
@@ -178,9 +178,9 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	}
 	moved, err := h.allocate(q)
 	if err != nil && n <= len(s) {
-		room, _ := h.server().roomOf("Realloc", addr, k.typ)
+		room, _ := h.roomOf("Realloc", addr, k.typ)
 		if lo, hi := k.cleared(q.n, q.n, room); lo < hi { // If the kind wipes.
-			h.server().clear("Realloc", addr, lo, hi)
+			h.clear("Realloc", addr, lo, hi)
 		}
 		return unsafex.Slice[T](addr, n, n), nil
 	}

@@ -49,9 +49,8 @@ type heap struct {
 	regions  [maxRegions]region
 	nregions atomic.Int32
 
-	guards        *tracked               // Not nil: one allocation in some is guarded, and it has those.
-	serving       atomic.Pointer[server] // Serves every block. See server.go.
-	begins        *indexes               // Of the blocks, if a tracked serves. Nil if the slabs do. Set before the first block.
+	guards        *tracked                // Not nil: one allocation in some is guarded, and it has those.
+	tracker       atomic.Pointer[tracked] // Serves every block if it is not nil. See records.
 	localsDropped atomic.Int64
 	announces     bool // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
@@ -111,7 +110,8 @@ type slots struct {
 	// owner is the address of the Local whose slots these are, 0 for none: it distinguishes the
 	// Local from an older copy that was written over a closed one.
 	owner uintptr
-	_     [64 - 6*ptrSize]byte
+	slow  uint // Allocations that took the slow path, for tests.
+	_     [64 - 7*ptrSize]byte
 
 	// bins come last: the compiler adds no nil check to an access within the first page.
 	bins [fastBins]slot
@@ -126,7 +126,6 @@ var noSlots slots
 
 func init() {
 	noSlots.start()
-	std.serve(slabServer{&std})
 	std.closePs(maxPs) // Its functions may be called before it has started.
 }
 
@@ -191,7 +190,6 @@ func (c *slots) served(s *slot, key uintptr) {
 
 func newHeap(mem vmem.Memory) *heap {
 	h := &heap{mem: mem}
-	h.serve(slabServer{h})
 	h.init()
 	return h
 }
@@ -211,9 +209,6 @@ func (h *heap) init() {
 	}
 	h.newBin(h.plain, largeClass)
 }
-
-// beginOf is slabServer.beginOf.
-func (h *heap) beginOf(addr uintptr) uintptr { return slabServer{h}.beginOf(addr) }
 
 // cache returns the slots of a holder, or nil if it has none yet.
 func (h *heap) cache(id int) *slots {

@@ -35,7 +35,7 @@ func TestLimitMeanwhile(t *testing.T) {
 				return err
 			}
 			for _, n := range []uintptr{1 << 20, block} {
-				if room, _ := h.server().resize("Realloc", addr, n, n, nil); room < n {
+				if room, _ := h.resize("Realloc", addr, n, n, nil); room < n {
 					return fmt.Errorf("a block that is to hold %d bytes in place holds %d", n, room)
 				}
 			}

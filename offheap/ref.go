@@ -39,11 +39,6 @@ func RefOf[T any](p *T) Ref[T] {
 	return Ref[T]{off: std.refTo(addr)}
 }
 
-// refTo is RefOf for an address that is not in the first region.
-//
-//go:noinline
-func (h *heap) refTo(addr uintptr) uint64 { return h.server().refTo(addr) }
-
 // refZeroSize is the Ref to values of size zero. It lies below refBias.
 const refZeroSize = 8
 
@@ -71,18 +66,11 @@ func (r Ref[T]) Ptr() *T {
 //
 //go:noinline
 func (h *heap) resolve(off uint64, d *typeDesc) uintptr {
-	if x := h.begins; x != nil { // Most Refs lead to the beginning of a block.
-		addr := uintptr(off)
-		size, key, ok := x.of(addr).find(addr)
-		if ok && uint64(addr) == off && key == d.kindKey() && d.size <= size && addr&(d.align-1) == 0 {
-			return addr
-		}
-	}
 	d.check("Ref.Ptr")
 	if off == refZeroSize && d.size == 0 {
 		return zeroSizeAddr()
 	}
-	return h.server().resolve(off, d, 0)
+	return h.locate(off, d, 0)
 }
 
 // badRef is the error of a Ref that leads nowhere, or of a SliceRef to n values.

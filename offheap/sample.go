@@ -176,6 +176,14 @@ func (h *heap) beside(addr uintptr) *tracked {
 	return h.guards
 }
 
+// recordsOf is the tracked with the record of the block at addr, or nil for a block in a span.
+func (h *heap) recordsOf(addr uintptr) *tracked {
+	if t := h.records(); t != nil {
+		return t
+	}
+	return h.beside(addr)
+}
+
 // freeGuarded frees a sampled guarded block. It reports false if addr has nothing to do with any.
 func (h *heap) freeGuarded(addr uintptr, op string) bool {
 	t := h.guards

@@ -6,20 +6,17 @@ import (
 	"reflect"
 	"sync/atomic"
 
-	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A slabServer serves a heap's blocks from its slabs. Sampled blocks on guarded pages lie beside the
-// slabs, and a tracked has their records. See beside.
-type slabServer struct{ h *heap }
-
-func (s slabServer) slabs() *heap { return s.h }
-
-func (s slabServer) alloc(q request) (uintptr, error) {
-	h := s.h
+// allocate serves any request. The result is the address of at least q.n bytes.
+func (h *heap) allocate(q request) (uintptr, error) {
+	h.start()
+	if t := h.records(); t != nil {
+		return t.alloc(q)
+	}
 	class := classFor(q)
 	if class == largeClass {
 		if addr := h.guardLarge(q); addr != 0 {
@@ -50,8 +47,15 @@ func classFor(q request) uint32 {
 	return largeClass
 }
 
-func (s slabServer) free(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
-	h := s.h
+// freeAs is freeSlow for values of d, nil for bytes; one says that it is for one value and not
+// for a slice. It frees the block at addr, or panics and names the fault of the address.
+//
+//go:noinline
+func (h *heap) freeAs(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
+	if t := h.records(); t != nil {
+		t.free(addr, op, d, one)
+		return
+	}
 	sp := h.spanOf(addr)
 	if sp == nil {
 		if t := h.beside(addr); t != nil {
@@ -102,13 +106,14 @@ func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, 
 	return have, sp, b
 }
 
-func (s slabServer) resize(op string, addr, old, n uintptr, typ reflect.Type) (uintptr, *kind) {
-	h := s.h
-	if t := h.beside(addr); t != nil {
+// resize makes the block at addr hold n bytes where it is. Bytes from old on are zero afterwards. The
+// result is what roomOf says of the block then, or 0 bytes if that is impossible or a waste.
+func (h *heap) resize(op string, addr, old, n uintptr, typ reflect.Type) (room uintptr, k *kind) {
+	if t := h.recordsOf(addr); t != nil {
 		return t.resize(op, addr, old, n, typ)
 	}
 	have, sp, b := h.usable(op, addr, typ)
-	k := b.kind.self()
+	k = b.kind.self()
 	invariants.Window()
 	if sp.size == 0 {
 		if n <= sizeclass.Max {
@@ -139,9 +144,10 @@ func (h *heap) clearSmall(op string, b *bin, sp *span, addr, lo, hi uintptr) {
 	}
 }
 
-func (s slabServer) clear(op string, addr, lo, hi uintptr) {
-	h := s.h
-	if t := h.beside(addr); t != nil {
+// clear clears the bytes from lo on and below hi of the block at addr, as a part of op. It panics if the
+// block was freed meanwhile.
+func (h *heap) clear(op string, addr, lo, hi uintptr) {
+	if t := h.recordsOf(addr); t != nil {
 		t.clear(op, addr, lo, hi)
 		return
 	}
@@ -162,8 +168,10 @@ func (s slabServer) clear(op string, addr, lo, hi uintptr) {
 	}
 }
 
-func (s slabServer) roomFor(addr uintptr, q request) uintptr {
-	if s.h.regionOf(addr) == nil {
+// roomFor is the number of bytes, at least, that the block at addr can hold, which allocate has made for
+// q. It looks up nothing that a free of a stale slice may have changed.
+func (h *heap) roomFor(addr uintptr, q request) uintptr {
+	if h.records() != nil || h.regionOf(addr) == nil {
 		return q.n // It lies beside the slabs.
 	}
 	if class := classFor(q); class != largeClass {
@@ -172,28 +180,33 @@ func (s slabServer) roomFor(addr uintptr, q request) uintptr {
 	return roundUp(q.n, granule)
 }
 
-func (s slabServer) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *kind) {
-	if t := s.h.beside(addr); t != nil {
+// roomOf is the number of bytes that the block at addr can hold, and its kind. It panics if addr begins
+// no block that the program may resize, or one that is not of the type, nil for plain memory: a slice of
+// the first field of a value has the block's address, but more elements would lie over the other
+// fields, and those may be bools.
+func (h *heap) roomOf(op string, addr uintptr, typ reflect.Type) (room uintptr, k *kind) {
+	if t := h.recordsOf(addr); t != nil {
 		return t.roomOf(op, addr, typ)
 	}
-	have, _, b := s.h.usable(op, addr, typ)
+	have, _, b := h.usable(op, addr, typ)
 	return have, b.kind.self()
 }
 
-func (s slabServer) kindOf(addr uintptr) *kind {
-	if t := s.h.beside(addr); t != nil {
+// kindOf is the kind of the block at addr, or nil.
+func (h *heap) kindOf(addr uintptr) *kind {
+	if t := h.recordsOf(addr); t != nil {
 		return t.kindOf(addr)
 	}
-	if sp := s.h.spanOf(addr); sp != nil {
-		return s.h.binByID(sp.bin).kind.self()
+	if sp := h.spanOf(addr); sp != nil {
+		return h.binByID(sp.bin).kind.self()
 	}
 	return nil
 }
 
 // beginOf is the first byte of the block that addr lies in, whether that is in use or not, or 0. If
 // the slab is taken apart meanwhile, the result is any number: the caller must look it up.
-func (s slabServer) beginOf(addr uintptr) uintptr {
-	sp := s.h.spanOf(addr)
+func (h *heap) beginOf(addr uintptr) uintptr {
+	sp := h.spanOf(addr)
 	if sp == nil {
 		return 0
 	}
@@ -209,11 +222,14 @@ func (s slabServer) beginOf(addr uintptr) uintptr {
 	return begin
 }
 
-func (s slabServer) covers(addr uintptr) bool {
-	sp := s.h.spanOf(addr)
+// covers says whether addr lies in a block that is in use.
+func (h *heap) covers(addr uintptr) bool {
+	if t := h.recordsOf(addr); t != nil {
+		return t.covers(addr)
+	}
+	sp := h.spanOf(addr)
 	if sp == nil {
-		t := s.h.beside(addr)
-		return t != nil && t.covers(addr)
+		return false
 	}
 	if sp.state.Load() == spanDead {
 		return false
@@ -223,36 +239,47 @@ func (s slabServer) covers(addr uintptr) bool {
 	}
 	invariants.Window()
 	i := uint32((addr - sp.base) / uintptr(sp.size))
-	return i < uint32(sp.blocks) && !s.h.isFree(sp, i)
+	return i < uint32(sp.blocks) && !h.isFree(sp, i)
 }
 
-func (s slabServer) refTo(addr uintptr) uint64 {
-	r := s.h.regionOf(addr)
+// refTo is RefOf for an address that is not in the first region. It panics if addr lies in no block.
+//
+//go:noinline
+func (h *heap) refTo(addr uintptr) uint64 {
+	if t := h.records(); t != nil {
+		return t.refTo(addr)
+	}
+	r := h.regionOf(addr)
 	if r != nil && addr-r.base < r.used.Load() {
 		return uint64(addr-r.base) + r.refStart
 	}
 	if addr == zeroSizeAddr() {
 		return refZeroSize
 	}
-	if t := s.h.beside(addr); t != nil {
+	if t := h.beside(addr); t != nil {
 		return t.refTo(addr) | guardedRef
 	}
-	s.h.misuse("RefOf", addr)
+	h.misuse("RefOf", addr)
 	return 0
 }
 
-func (s slabServer) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
-	if addr, ok := s.h.resolveGuarded(off, d, n); ok {
+// locate is the address of the value of d that a Ref with this offset leads to, or, if n is not 0, of n
+// values in one block, to which a SliceRef does. It panics if there are none.
+func (h *heap) locate(off uint64, d *typeDesc, n uintptr) uintptr {
+	if t := h.records(); t != nil {
+		return t.resolve(off, d, n)
+	}
+	if addr, ok := h.resolveGuarded(off, d, n); ok {
 		return addr
 	}
-	for i := range int(s.h.nregions.Load()) {
-		r := &s.h.regions[i]
+	for i := range int(h.nregions.Load()) {
+		r := &h.regions[i]
 		if off < r.refStart || off-r.refStart >= uint64(r.used.Load()) {
 			continue
 		}
 		in := uintptr(off - r.refStart)
 		if r.typed != d.typed || d.size > r.used.Load()-in || in&(d.align-1) != 0 ||
-			(d.typed || n > 0) && !s.h.holds(r.base+in, d, max(n, 1)) {
+			(d.typed || n > 0) && !h.holds(r.base+in, d, max(n, 1)) {
 			break
 		}
 		return r.base + in
@@ -287,8 +314,10 @@ func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 	}
 }
 
-func (s slabServer) stats() Stats {
-	h := s.h
+func (h *heap) stats() Stats {
+	if t := h.records(); t != nil {
+		return t.stats()
+	}
 	byPurpose := map[*purposeState]int64{}
 	var st Stats
 	h.mu.Lock()
@@ -313,14 +342,3 @@ func (s slabServer) stats() Stats {
 	h.mu.Unlock()
 	return st
 }
-
-func (s slabServer) totals() freehold.Totals { return s.stats().totals() }
-
-func (s slabServer) check() error {
-	if s.h.guards == nil {
-		return nil
-	}
-	return s.h.guards.check()
-}
-
-func (s slabServer) purge() { s.h.purge.run(true) }

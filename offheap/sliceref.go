@@ -71,5 +71,5 @@ func (h *heap) resolveSlice(off, n uint64, d *typeDesc) uintptr {
 	if d.size == 0 {
 		return zeroSizeAddr()
 	}
-	return h.server().resolve(off, d, uintptr(n))
+	return h.locate(off, d, uintptr(n))
 }

@@ -78,7 +78,7 @@ func TestSliceRefStaysInBlock(t *testing.T) {
 	small, large := MakeSlice[point](3, 3), MakeSlice[point](100_000, 100_000)
 	for _, s := range [][]point{small, large} {
 		r := SliceRefOf(s)
-		bytes, _ := std.server().roomOf("Append", unsafex.SliceAddr(s), describe[point]().kind.typ)
+		bytes, _ := std.roomOf("Append", unsafex.SliceAddr(s), describe[point]().kind.typ)
 		room := uint64(bytes / unsafe.Sizeof(point{}))
 		for _, n := range []uint64{room + 1, room * 2, 1 << 31, 1 << 32, 1 << 60, math.MaxInt64, 1 << 63, math.MaxUint64} {
 			noSlice[point](t, r.first.off, n)

@@ -43,6 +43,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 			return h.allocUnslotted(b, q)
 		}
 		s.start(b)
+		c.slow++
 		if !b.kind.owned {
 			c.served(s, key)
 		}

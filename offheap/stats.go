@@ -58,10 +58,12 @@ func ReadStats() Stats {
 	return std.stats()
 }
 
-func (h *heap) stats() Stats { return h.server().stats() }
-
-// totals are the figures for the whole program.
-func (s Stats) totals() freehold.Totals {
+// totals are the bytes taken from the machine beside the Go heap.
+func (h *heap) totals() freehold.Totals {
+	if t := h.records(); t != nil && t.under == nil {
+		return freehold.Totals{} // Go counts these bytes.
+	}
+	s := h.stats()
 	return freehold.Totals{InUse: s.InUse, Reserved: s.Reserved, Retained: s.Retained + s.Metadata, Purged: s.Purged}
 }
 
@@ -92,7 +94,7 @@ func (r Region) String() string {
 // Regions lists the regions of blocks.
 func Regions() []Region {
 	std.start()
-	return std.server().slabs().listRegions()
+	return std.slabs().listRegions()
 }
 
 func (h *heap) listRegions() (list []Region) {
@@ -115,5 +117,5 @@ func (h *heap) listRegions() (list []Region) {
 // Ps keep; the purge in the background does not.
 func Purge() {
 	std.start()
-	std.server().purge()
+	std.slabs().purge.run(true)
 }

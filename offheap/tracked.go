@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -157,7 +156,7 @@ func (t *tracked) twin(k *kind) *kind {
 	return v.(*kind)
 }
 
-func (t *tracked) free(addr uintptr, _ *Local, op string, d *typeDesc, one bool) {
+func (t *tracked) free(addr uintptr, op string, d *typeDesc, one bool) {
 	t.checkType(op, addr, d, one)
 	t.freeBlock(addr, op)
 }
@@ -295,7 +294,7 @@ func (t *tracked) misuse(op string, addr uintptr) {
 	panic(e)
 }
 
-// resize is server.resize. In the debug modes a block that changes its size moves, so that the old
+// resize is heap.resize. In the debug modes a block that changes its size moves, so that the old
 // one is found in use.
 func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) (uintptr, *kind) {
 	size, k := t.roomOf(op, addr, typ)
@@ -307,8 +306,6 @@ func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) (uin
 	}
 	return size, k
 }
-
-func (t *tracked) roomFor(_ uintptr, q request) uintptr { return q.n }
 
 func (t *tracked) clear(op string, addr, lo, hi uintptr) {
 	ok := t.blocks.use(addr, func(b *block) bool {
@@ -323,7 +320,7 @@ func (t *tracked) clear(op string, addr, lo, hi uintptr) {
 	}
 }
 
-// roomOf is server.roomOf.
+// roomOf is heap.roomOf.
 func (t *tracked) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *kind) {
 	refuseOwned(op, addr)
 	b, ok := t.blocks.find(addr)
@@ -384,22 +381,17 @@ func (t *tracked) lookUp(addr uintptr, d *typeDesc, n uintptr) (uintptr, bool) {
 	return addr, d.size == 0 || max(n, 1) == 1 && d.size <= size-in || max(n, 1) <= (size-in)/d.size
 }
 
-// begins is the index of the blocks by their first bytes.
-func (t *tracked) begins() *indexes { return &t.blocks.begins }
-
 // around is the first byte, the bytes and the type of the block that addr lies in. The size is 0 if
 // there is none. Most Refs lead to the beginning of a block, and slabs know where their blocks begin.
 func (t *tracked) around(addr uintptr) (begin, size, key uintptr) {
-	if size, key, ok := t.blocks.begins.of(addr).find(addr); ok {
-		return addr, size, key
+	b, ok := t.blocks.find(addr)
+	if !ok && t.under != nil {
+		b, ok = t.blocks.find(t.under.beginOf(addr))
+		ok = ok && addr-b.addr < b.size
 	}
-	if t.under != nil {
-		begin = t.under.beginOf(addr)
-		if size, key, ok := t.blocks.begins.of(begin).find(begin); ok && addr-begin < size {
-			return begin, size, key
-		}
+	if !ok {
+		b, ok = t.blocks.containing(addr)
 	}
-	b, ok := t.blocks.containing(addr)
 	if !ok {
 		return 0, 0, 0
 	}
@@ -426,26 +418,15 @@ func (t *tracked) stats() Stats {
 	return s
 }
 
-// totals is what the blocks take of the machine beside the Go heap.
-func (t *tracked) totals() freehold.Totals {
-	if t.under == nil {
-		return freehold.Totals{} // Go counts these bytes.
-	}
-	return t.stats().totals()
-}
+// records is the tracked that serves the heap, or nil if the slabs do. A heap chooses once, when it
+// starts. The fast paths do not ask: a heap that is served by a tracked has no slots.
+func (h *heap) records() *tracked { return h.tracker.Load() }
 
-// purge gives free memory back to the machine. Blocks in quarantine stay there.
-func (t *tracked) purge() {
-	if t.under != nil {
-		t.under.purge.run(true)
+// slabs is the heap with the slabs that the memory of blocks comes from. If blocks come from the Go
+// heap, the slabs serve no block.
+func (h *heap) slabs() *heap {
+	if t := h.records(); t != nil && t.under != nil {
+		return t.under
 	}
-}
-
-// slabs is the heap under t. Where there is none, blocks come from the Go heap, and the slabs of t's
-// own heap serve no block.
-func (t *tracked) slabs() *heap {
-	if t.under == nil {
-		return t.h
-	}
-	return t.under
+	return h
 }

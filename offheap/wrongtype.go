@@ -104,11 +104,11 @@ func (h *heap) checkMoved(op string, addr uintptr, d *typeDesc) {
 // checkConsumed panics if a free is of a slice of capacity 0 that was cut to the end of a block in
 // use: the caller means that block, which would stay allocated.
 func (h *heap) checkConsumed(op string, addr uintptr) {
-	if addr == 0 || addr == zeroSizeAddr() || !h.server().covers(addr) {
+	if addr == 0 || addr == zeroSizeAddr() || !h.covers(addr) {
 		return
 	}
 	refuseOwned(op, addr)
-	if k := h.server().kindOf(addr); k != nil && k.owned {
+	if k := h.kindOf(addr); k != nil && k.owned {
 		panic(arenaMisuse(op, addr))
 	}
 	e := &MisuseError{Op: op, Addr: addr, Kind: "consumed slice",
