@@ -16,22 +16,31 @@ var std heap
 
 func (h *heap) start() {
 	h.startOnce.Do(func() {
-		if h.mem != nil {
-			return // Made by newHeap.
-		}
-		h.mem = vmem.System()
-		h.init()
-		t := chooseTracked(h)
-		if t != nil {
-			h.tracker.Store(t)
-		} else {
-			h.growthHook = freehold.SyncMemoryLimit
-		}
-		freehold.Register("offheap", func() freehold.Totals { return h.totals() })
-		if every := debugmode.Current().Sample; every > 0 && t == nil {
-			h.startSampling(every)
+		if h.mem == nil { // Else newHeap has made it.
+			startStd()
 		}
 	})
+}
+
+// startStd starts std. It is setStd; debug.go, which knows the modes, comes after this file.
+var startStd func()
+
+func init() { startStd = setStd }
+
+func setStd() {
+	h := &std
+	h.mem = vmem.System()
+	h.init()
+	t := chooseTracked(h)
+	if t != nil {
+		h.tracker.Store(t)
+	} else {
+		h.growthHook = freehold.SyncMemoryLimit
+	}
+	freehold.Register("offheap", func() freehold.Totals { return h.totals() })
+	if every := debugmode.Current().Sample; every > 0 && t == nil {
+		h.startSampling(every)
+	}
 }
 
 // A request is one allocation: n bytes of a kind.

@@ -28,6 +28,7 @@ import (
 // mappings is limited (vm.max_map_count).
 type purgeState struct {
 	h     *heap
+	timer func()       // It is tick.
 	armed atomic.Bool  // A tick will come.
 	delay atomic.Int64 // Nanoseconds. Tests set it; negative: never.
 	mu    sync.Mutex   // One purge at a time. It comes before the heap's lock.
@@ -53,14 +54,14 @@ const (
 )
 
 func (p *purgeState) init(h *heap) {
-	p.h = h
+	p.h, p.timer = h, p.tick
 	p.delay.Store(int64(purgeDelay))
 }
 
 // arm sees to it that a tick comes.
 func (p *purgeState) arm() {
 	if d := time.Duration(p.delay.Load()); d >= 0 && p.armed.CompareAndSwap(false, true) {
-		realtime.AfterFunc(max(d/2, time.Millisecond), p.tick)
+		realtime.AfterFunc(max(d/2, time.Millisecond), p.timer)
 	}
 }
 
