@@ -5,9 +5,51 @@ package offheap
 import (
 	"fmt"
 	"math"
+	"reflect"
 
+	"github.com/freehold-go/freehold/internal/invariants"
+	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
+
+// Append is append for a slice that [MakeSlice] or Append returned, for a prefix of one, or for one
+// of capacity 0. Like append it never writes behind cap(s). If the elements do not fit, Append
+// copies s to a larger block and frees the block of s. This also holds if s is t[:k:k], a prefix
+// that hides the rest of t: the program must not use any other slice of that block any more.
+// Append([]T(nil), t...) makes a copy instead and leaves t alone. Append panics as [New] does; then
+// s is untouched.
+func Append[T any](s []T, elems ...T) []T {
+	s, err := appendFrom(origin{}, s, elems)
+	must(err)
+	return s
+}
+
+// Grow is slices.Grow for a slice that Append accepts: it makes room for n more elements, so that
+// len(s)+n is at most the capacity of the result. It changes no length. If there is no room, it
+// moves s as Append does, and the elements behind the length are zero. The capacity is all that the
+// block has room for, and the program may use it: Grow([]T(nil), n) allocates at least n elements,
+// up to an eighth more, without waste. Grow panics as [New] does, and if n is negative; then s is
+// untouched.
+func Grow[T any](s []T, n int) []T {
+	s, err := growFrom(origin{}, s, n)
+	must(err)
+	return s
+}
+
+// Realloc changes the length of s's block, which [FreeSlice] must accept, to n elements, in place or
+// by moving it, and returns the result, whose capacity is n. The program must not use s any more.
+// The first min(len(s), n) elements are those of s, the rest are zero. Realloc of a slice of
+// capacity 0 is MakeSlice(n, n); Realloc to 0 frees the block. If Realloc panics, as [New] does or
+// because n is negative, s is untouched. No limit refuses a length of at most len(s): if there is no
+// memory for a smaller block, the elements stay where they are.
+func Realloc[T any](s []T, n int) []T {
+	s, err := TryRealloc(s, n)
+	must(err)
+	return s
+}
+
+// TryRealloc is Realloc with an error; s is untouched if there is one.
+func TryRealloc[T any](s []T, n int) ([]T, error) { return reallocFrom(origin{}, s, n) }
 
 // This file changes the length and the capacity of slices: Append and Grow, which make room as Go's
 // append does, and Realloc, which makes a block of exactly one length. All of them keep a block in
@@ -194,4 +236,117 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	}
 	h.freeSlow(addr, q.local, "Realloc")
 	return to, nil
+}
+
+// usable is the number of bytes in the block of the type at addr, its record and its bin. It panics as roomOf
+// does.
+func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, sp *span, b *bin) {
+	if sp = h.spanOf(addr); sp == nil {
+		h.misuse(op, addr)
+	}
+	invariants.Window()
+	b = h.binByID(sp.bin)
+	if b.kind.owned {
+		panic(arenaMisuse(op, addr))
+	}
+	if sp.size == 0 {
+		h.lockLarge(op, sp, addr)
+		have = sp.bytes()
+		h.mu.Unlock()
+	} else {
+		have = uintptr(sp.size)
+		if i, ok := sp.find(addr); !ok || h.isFree(sp, i) {
+			h.misuse(op, addr)
+		}
+	}
+	if b.kind.typ != typ {
+		panic(fieldMisuse(op, addr, b.kind.typ))
+	}
+	return have, sp, b
+}
+
+// resize makes the block at addr hold n bytes where it is. Bytes from old on are zero afterwards. The
+// result is what roomOf says of the block then, or 0 bytes if that is impossible or a waste.
+func (h *heap) resize(op string, addr, old, n uintptr, typ reflect.Type) (room uintptr, k *kind) {
+	if t := h.recordsOf(addr); t != nil {
+		return t.resize(op, addr, old, n, typ)
+	}
+	have, sp, b := h.usable(op, addr, typ)
+	k = b.kind.self()
+	invariants.Window()
+	if sp.size == 0 {
+		if n <= sizeclass.Max {
+			return 0, k
+		}
+		return h.resizeLarge(op, b, sp, addr, old, n), k
+	}
+	if n > have || n < have/2 {
+		return 0, k
+	}
+	if lo, hi := k.cleared(old, n, have); lo < hi {
+		h.clearSmall(op, b, sp, addr, lo, hi)
+	}
+	return have, k
+}
+
+// clearSmall is clear for a block in a slab of b.
+func (h *heap) clearSmall(op string, b *bin, sp *span, addr, lo, hi uintptr) {
+	b.mu.Lock() // Keeps the slab from being taken apart, if the block was freed after the caller's look-up.
+	i, ok := sp.find(addr)
+	if ok = ok && h.spanOf(addr) == sp && !h.isFree(sp, i); ok {
+		invariants.Window()
+		unsafex.Clear(addr+lo, hi-lo)
+	}
+	b.mu.Unlock()
+	if !ok {
+		h.misuse(op, addr)
+	}
+}
+
+// clear clears the bytes from lo on and below hi of the block at addr, as a part of op. It panics if the
+// block was freed meanwhile.
+func (h *heap) clear(op string, addr, lo, hi uintptr) {
+	if t := h.recordsOf(addr); t != nil {
+		t.clear(op, addr, lo, hi)
+		return
+	}
+	sp := h.spanOf(addr)
+	if sp == nil {
+		h.misuse(op, addr)
+	}
+	invariants.Window()
+	switch b := h.binByID(sp.bin); {
+	case b.kind.owned:
+		panic(arenaMisuse(op, addr))
+	case sp.size == 0:
+		h.clearLarge(op, sp, addr, lo, hi)
+	case hi > uintptr(sp.size): // Another block by now.
+		h.misuse(op, addr)
+	default:
+		h.clearSmall(op, b, sp, addr, lo, hi)
+	}
+}
+
+// roomFor is the number of bytes, at least, that the block at addr can hold, which allocate has made for
+// q. It looks up nothing that a free of a stale slice may have changed.
+func (h *heap) roomFor(addr uintptr, q request) uintptr {
+	if h.records() != nil || h.regionOf(addr) == nil {
+		return q.n // It lies beside the slabs.
+	}
+	if class := classFor(q); class != largeClass {
+		return sizeclass.Size(class)
+	}
+	return roundUp(q.n, granule)
+}
+
+// roomOf is the number of bytes that the block at addr can hold, and its kind. It panics if addr begins
+// no block that the program may resize, or one that is not of the type, nil for plain memory: a slice of
+// the first field of a value has the block's address, but more elements would lie over the other
+// fields, and those may be bools.
+func (h *heap) roomOf(op string, addr uintptr, typ reflect.Type) (room uintptr, k *kind) {
+	if t := h.recordsOf(addr); t != nil {
+		return t.roomOf(op, addr, typ)
+	}
+	have, _, b := h.usable(op, addr, typ)
+	return have, b.kind.self()
 }

@@ -86,23 +86,6 @@ func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	h.freeSpan(b, sp)
 }
 
-// freeTyped keeps the range of a large block for its kind.
-func (h *heap) freeTyped(k *kind, g granuleRange) {
-	h.emptyTyped(g)
-	h.mu.Lock()
-	k.giveRange(g)
-	h.purgeMap(g)
-	h.mu.Unlock()
-}
-
-// emptyTyped gives the memory of a typed kind's granules back, so that they read as zeros, which are
-// valid values of any type. Granules that no block used can have memory, too: that of a huge page.
-func (h *heap) emptyTyped(g granuleRange) {
-	if h.purgeRange(g.r, g.addr(), g.addr()+g.bytes()) != nil {
-		wipe(g.addr(), g.bytes())
-	}
-}
-
 // resizeLarge makes a large block hold n bytes where it is, if what follows it is free or belongs to
 // its range, and zeroes what comes after the first old bytes. It returns the bytes that the block has
 // then, or 0 if that is impossible. It never moves the mapping, as mremap would: a stale pointer must

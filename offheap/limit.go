@@ -7,61 +7,31 @@ import (
 	"fmt"
 )
 
-// The life cycle of a request at a limit:
+// SetLimit bounds the bytes in slabs and large blocks ([Stats].Held), which resident memory follows; 0
+// means no bound. It returns the old bound. A request that needs another slab (64 to 512 KiB) or a
+// large block beyond the bound fails with [ErrLimit]; a request that a free block serves needs
+// no room. Before a request fails, offheap takes back the free memory that Ps keep, if that may help.
 //
-//  1. allocSpan, or a large block that grows, asks checkLimit under the heap's lock, before it takes
-//     granules. Free blocks of slabs that exist are below the limit already and are not asked for.
-//  2. If a limit refuses the span, the request waits for a purge that is under way, because the purge
-//     keeps free blocks to itself. Then it flushes the Ps if that may help: see worthFlushing.
-//  3. The request is made once more. If it fails again, it is refused.
-
-// checkLimit says whether the limits leave room for n more bytes of k. The caller holds the heap's lock.
-func (k *kind) checkLimit(n int64) error {
-	for _, g := range k.budgets {
-		if !g.leaves(n) {
-			return &limitError{g, n, g.held.Load(), g.limit.Load()}
-		}
-	}
-	return nil
+// Each size class in use takes at least one slab, for each kind of memory: that of a [Purpose], and
+// that of each type with bools; blocks that [SetSamplePeriod] samples are a kind, too. So a bound below a
+// slab for each of them means nothing. Slabs with a block in use count whole. So do those that a [Local]
+// keeps, and slabs of types with bools or of self-contained types, which stay their type's. A request
+// may be refused while another goroutine takes or frees the last free block.
+func SetLimit(n int64) (old int64) {
+	checkLimitArgument(n)
+	std.start()
+	return std.setLimit(&std.budget, n)
 }
 
-// nearLimit says whether the limits leave no room for another slab of b.
-func (b *bin) nearLimit() bool {
-	for _, g := range b.kind.budgets {
-		if !g.leaves(int64(b.granules) * granule) {
-			return true
-		}
-	}
-	return false
+func (h *heap) setLimit(g *budget, n int64) (old int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return g.limit.Swap(n)
 }
 
-// A limitError is a request that a limit refused. Its text is made by Error: a program at its limit
-// is refused again and again, and seldom asks for the text.
-type limitError struct {
-	of             *budget // Whose limit. A string would make the error half as large again.
-	n, held, limit int64
-}
-
-func (e *limitError) Error() string {
-	return fmt.Sprintf("%v: %d more bytes for %s; %d of at most %d are taken: free blocks, or raise the limit with SetLimit", ErrLimit, e.n, e.of.who, e.held, e.limit)
-}
-
-func (e *limitError) Unwrap() error { return ErrLimit }
-
-// syncStep is how many more bytes may be held before the memory limit follows; ticks of the purge
-// follow the returned memory.
-const syncStep = 4 << 20
-
-// hold adds n bytes, of kind k, to the bytes held. The caller holds the lock.
-func (h *heap) hold(k *kind, n int64) {
-	for _, g := range k.budgets {
-		if held, limit := g.held.Add(n), g.limit.Load(); held < limit-limit/8 {
-			g.refusals.Store(0)
-		}
-	}
-	if held := h.held.Load(); held-h.synced > syncStep {
-		h.synced = held
-		h.grown.Store(true)
+func checkLimitArgument(n int64) {
+	if n < 0 {
+		panic(fmt.Errorf("offheap: SetLimit: negative limit %d; 0 means none", n))
 	}
 }
 
@@ -93,4 +63,14 @@ func (h *heap) worthFlushing(b *bin, err error) bool {
 	}
 	n := refusal.of.refusals.Add(1)
 	return n&(n-1) == 0 || h.psHoldFree(b)
+}
+
+// nearLimit says whether the limits leave no room for another slab of b.
+func (b *bin) nearLimit() bool {
+	for _, g := range b.kind.budgets {
+		if !g.leaves(int64(b.granules) * granule) {
+			return true
+		}
+	}
+	return false
 }

@@ -5,10 +5,7 @@ package offheap
 import (
 	"reflect"
 
-	"github.com/freehold-go/freehold/internal/allocsample"
-	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/owner"
-	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -29,18 +26,6 @@ import (
 func init() {
 	owner.Make, owner.Free, owner.TellLate = makeOwned, freeOwned, tellLate
 	owner.Beside = std.besideRegions
-}
-
-// forArenas is the kind that serves arenas in place of k. As twins, these kinds are in no list: the
-// kinds that they stand for are.
-func (k *kind) forArenas() *kind {
-	if a := k.arenas.Load(); a != nil {
-		return a
-	}
-	a := k.like()
-	a.owned = true
-	k.arenas.CompareAndSwap(nil, a)
-	return k.arenas.Load()
 }
 
 // makeOwned is owner.Make.
@@ -81,41 +66,6 @@ func freeOwned(addr uintptr, t reflect.Type) {
 		r.checkType(op, addr, describeOf(t), false)
 	}
 	r.freeOnly(addr, op, true)
-}
-
-// freeOwned frees the block of an arena at addr.
-func (h *heap) freeOwned(addr uintptr, op string) {
-	sp := h.spanOf(addr)
-	if sp == nil {
-		h.freeOwnedBeside(addr, op)
-		return
-	}
-	invariants.Window()
-	b := h.binByID(sp.bin)
-	p := percpu.Acquire()
-	s := h.pslots(p.ID()).slot(b)
-	done := s != nil && s.push(addr)
-	if done && s.wipe {
-		s.clear(addr)
-	}
-	p.Release()
-	switch {
-	case done:
-	case sp.size == 0:
-		h.freeLarge(b, sp, addr, op)
-	default:
-		h.freeSmall(b, sp, addr, nil, op)
-	}
-}
-
-// freeOwnedBeside is freeOwned for a block that lies beside the slabs.
-func (h *heap) freeOwnedBeside(addr uintptr, op string) {
-	t := h.beside(addr)
-	if t == nil {
-		h.misuse(op, addr)
-	}
-	allocsample.Remove(addr)
-	t.freeOnly(addr, op, true)
 }
 
 // tellLate panics with what a free of freeOwned has found in another block.

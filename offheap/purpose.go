@@ -5,7 +5,6 @@ package offheap
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/typeinfo"
@@ -29,40 +28,10 @@ type Purpose struct {
 	plain *kind    // Its purpose is the state.
 }
 
-// A purposeState is a Purpose's part that changes. It is not in the Purpose, so that nothing that
-// is written over a Purpose changes the counts of its blocks or unlocks its mutex.
-type purposeState struct {
-	name string
-	budget
-	options PurposeOptions
-	plain   *kind
-
-	typed [16]atomic.Pointer[typedKind] // By the hash of the type, the newest first.
-	mu    sync.Mutex                    // Held to add one.
-}
-
-// A typedKind is the kind of the values of one type under a purpose. It never changes.
-type typedKind struct {
-	desc  *typeDesc
-	kind  *kind
-	older *typedKind // Of the same hash.
-}
-
 var purposes struct {
 	sync.Mutex
 	list   []*purposeState
 	byName map[string]*Purpose
-}
-
-// PurposeOptions configure a [Purpose]. The zero value makes an ordinary account.
-type PurposeOptions struct {
-	// Wipe overwrites each block with zeros when it is freed, before any other allocation can get
-	// it. Realloc and Append wipe the old block, and Realloc the bytes that it cuts off. An
-	// off-heap arena with the Purpose wipes its memory when it frees it, but not when Reset keeps
-	// it. A free takes as long as clearing the block. In a block of 1 MiB and more, pages that the
-	// program never wrote are read and not written, so on Linux they take no memory. Wipe works
-	// with FREEHOLD=heap.
-	Wipe bool
 }
 
 // NewPurpose returns the Purpose of that name. If there is none yet, it makes one without options.
@@ -210,32 +179,4 @@ func (p *Purpose) allocBytes(op string, n int, zero bool) ([]byte, error) {
 		return nil, err
 	}
 	return unsafex.Bytes(addr, uintptr(n)), nil
-}
-
-// SetLimit bounds the bytes in slabs and large blocks ([Stats].Held), which resident memory follows; 0
-// means no bound. It returns the old bound. A request that needs another slab (64 to 512 KiB) or a
-// large block beyond the bound fails with [ErrLimit]; a request that a free block serves needs
-// no room. Before a request fails, offheap takes back the free memory that Ps keep, if that may help.
-//
-// Each size class in use takes at least one slab, for each kind of memory: that of a [Purpose], and
-// that of each type with bools; blocks that [SetSamplePeriod] samples are a kind, too. So a bound below a
-// slab for each of them means nothing. Slabs with a block in use count whole. So do those that a [Local]
-// keeps, and slabs of types with bools or of self-contained types, which stay their type's. A request
-// may be refused while another goroutine takes or frees the last free block.
-func SetLimit(n int64) (old int64) {
-	checkLimitArgument(n)
-	std.start()
-	return std.setLimit(&std.budget, n)
-}
-
-func (h *heap) setLimit(g *budget, n int64) (old int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return g.limit.Swap(n)
-}
-
-func checkLimitArgument(n int64) {
-	if n < 0 {
-		panic(fmt.Errorf("offheap: SetLimit: negative limit %d; 0 means none", n))
-	}
 }

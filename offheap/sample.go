@@ -3,35 +3,10 @@
 package offheap
 
 import (
+	"iter"
+
 	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/debugmode"
-)
-
-// Sampling.
-//
-// Some allocations, chosen at random, are sampled: for the profile, in which every byte has the
-// same probability to make its block a sample, and for guarded pages, one in a number of blocks.
-// Each slot counts down the blocks that it allocates before the next sampled one (slot.left, in one
-// word with its free blocks), so that exactly that allocation takes the slow path. Without sampling
-// it counts down, too, from a number so large that the slow path's cost is negligible. At zero the
-// slow path checks whether sampling is on now.
-//
-// All blocks of a slot have one size. That the number of blocks before the next sampled one is
-// drawn anew for each slot, each time, therefore gives what a single stream of bytes with
-// exponential gaps would: each block is sampled with a probability that depends on its size alone,
-// whatever happened before.
-//
-// A sampled block comes from a bin of its own, that of its kind's twin, which has no slots. So a
-// free of it finds no slot, takes the slow way, and there the record of the block is dropped. Large
-// blocks take the slow way anyway, and bear a mark.
-
-// drawing says what the count of a slot was drawn for.
-type drawing uint8
-
-const (
-	undrawn       drawing = iota
-	drawnIdle             // For no sampling.
-	drawnSampling         // The allocation after the last that counts is sampled.
 )
 
 // idle is the number of blocks that a slot allocates before the slow path checks whether sampling
@@ -142,10 +117,6 @@ func (h *heap) guardLarge(q request) (addr uintptr) {
 	return addr
 }
 
-// A guardedRef, with this bit and an address, leads to a sampled guarded block: these lie in no
-// region. It is the highest bit below RefBits. Addresses are shorter.
-const guardedRef = 1 << 55
-
 // resolveGuarded is resolve for a guardedRef. It panics if a block of that kind was freed, and
 // returns false for any other Ref.
 func (h *heap) resolveGuarded(off uint64, d *typeDesc, n uintptr) (uintptr, bool) {
@@ -248,18 +219,47 @@ func (h *heap) twin(k *kind) *kind {
 	return k.twin.Load()
 }
 
-// self is the kind that allocations ask for: k itself, or that of which it is the twin.
-func (k *kind) self() *kind {
-	if k.origin != nil {
-		return k.origin
-	}
-	return k
+// A Sample is the sampled blocks of one size that were allocated with one stack for one purpose
+// while one period was in force. Package adapters/memprof makes a profile of them.
+type Sample struct {
+	// Stack is the stack of the allocation, as runtime.Callers gives it, innermost first. It must
+	// not be changed.
+	Stack []uintptr
+	// Purpose is the name of the blocks' Purpose, "" if they have none.
+	Purpose string
+	// Size is the bytes of each block: its size class, as in Stats.
+	Size int64
+	// Weight is how many blocks of the program one sampled block stands for: the reciprocal of the
+	// probability that the block was sampled.
+	Weight float64
+	// Allocs is how many sampled blocks were allocated, and Frees how many of these were freed.
+	Allocs, Frees int64
 }
 
-// account is the name of the kind's purpose, or "".
-func (k *kind) account() string {
-	if k.purpose == nil {
-		return ""
+// Samples returns the samples of blocks that were ever allocated, in no order, as of the moment at
+// which the range over them begins. There are none before [SetSamplePeriod].
+func Samples() iter.Seq[Sample] {
+	return func(yield func(Sample) bool) {
+		for _, s := range allocsample.Sites() {
+			if !yield(Sample{s.Stack, s.Purpose, int64(s.Size), s.Weight(), s.Allocs, s.Frees}) {
+				return
+			}
+		}
 	}
-	return k.purpose.name
+}
+
+// SetSamplePeriod sets the average number of bytes allocated between two samples, and returns the
+// old period. A block of n bytes is sampled with the probability 1-exp(-n/period). 0, the default,
+// means no samples; a period of 1 samples each block. A negative number changes nothing and returns
+// the period.
+//
+// It takes effect at once, except in a Local: a Local reads the period when it samples a block, when
+// it needs more blocks, and every 65536 allocations of a size. Earlier samples keep the weight of the
+// period that was in force when they were taken. SetSamplePeriod stops the world for some
+// microseconds. It may be called from any goroutine.
+func SetSamplePeriod(bytes int64) (old int64) {
+	if bytes < 0 {
+		return allocsample.Period()
+	}
+	return allocsample.SetPeriod(bytes)
 }

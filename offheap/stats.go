@@ -58,6 +58,75 @@ func ReadStats() Stats {
 	return std.stats()
 }
 
+// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock. Goroutines that
+// allocate and free meanwhile make it wrong by what they pass on.
+func (h *heap) inUse(b *bin) int64 {
+	switch {
+	case b.size == 0: // Large blocks are never in slots.
+		return b.out.Load()
+	case b.slabs.Load() == 0: // As in most bins. A program with thousands of Locals has as many slots to add.
+		return 0
+	}
+	n := b.out.Load()
+	if b.slotted {
+		for _, c := range *h.active.Load() {
+			if s := c.slot(b); s != nil {
+				n += int64(s.outstanding())
+			}
+		}
+	}
+	return n * int64(b.size)
+}
+
+func (h *heap) stats() Stats {
+	if t := h.records(); t != nil {
+		return t.stats()
+	}
+	byPurpose := map[*purposeState]int64{}
+	var st Stats
+	h.mu.Lock()
+	for _, b := range *h.bins.Load() {
+		n := h.inUse(b)
+		byPurpose[b.kind.purpose] += n
+		st.InUse += n
+	}
+	st.Limit, st.LocalsDropped = h.limit.Load(), h.localsDropped.Load()
+	var used int64
+	for i := range int(h.nregions.Load()) {
+		used += int64(h.regions[i].used.Load())
+	}
+	dirty := h.purge.freshBytes + h.purge.staleBytes - h.purge.halfBytes
+	st.Held, st.Reserved, st.Metadata = h.held.Load(), used, h.meta.bytes+h.mapBytes
+	st.Retained = max(0, st.Held-st.InUse-h.purge.idle.Load()+dirty)
+	st.Purged = max(0, used-(st.InUse-h.besideBytes)-st.Retained)
+	st.Reserved += h.besideBytes
+	for _, p := range h.purposesLocked() {
+		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held.Load(), Limit: p.limit.Load()})
+	}
+	h.mu.Unlock()
+	return st
+}
+
+func (t *tracked) stats() Stats {
+	n := t.inUse.Load()
+	s := Stats{InUse: n, Reserved: n, Limit: t.h.limit.Load(), LocalsDropped: t.h.localsDropped.Load()}
+	if t.under != nil {
+		u := t.under.stats()
+		s.Metadata = u.Metadata
+		// The memory beyond the blocks' lengths and the quarantined blocks cannot be allocated now.
+		s.Retained = max(0, u.InUse+u.Retained+t.pages.Load()-n)
+		s.Purged = u.Purged
+		s.Reserved = n + s.Retained + s.Purged
+	}
+	t.h.mu.Lock()
+	defer t.h.mu.Unlock()
+	s.Held = t.h.held.Load()
+	for _, p := range t.h.purposesLocked() {
+		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: p.held.Load(), Held: p.held.Load(), Limit: p.limit.Load()})
+	}
+	return s
+}
+
 // totals are the bytes taken from the machine beside the Go heap.
 func (h *heap) totals() freehold.Totals {
 	if t := h.records(); t != nil && t.under == nil {

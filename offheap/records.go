@@ -4,38 +4,16 @@ package offheap
 
 import (
 	"fmt"
+	"iter"
+	"math/bits"
 	"reflect"
-	"sync"
-	"sync/atomic"
+	"slices"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/internal/vmem"
 )
-
-// tracked serves every block where the slabs do not: with the kill switch, in the debug modes, and
-// under the race detector. Then no holder has slots, so that each call misses the fast path and
-// comes here.
-//
-// It keeps the promises of the ordinary way, at a price: a record of each block keeps it alive
-// while nothing but a Ref or another block leads to it, and finds bad frees and counts bytes. Where
-// blocks lie is another matter (see memory), and the checks of the debug modes are in debug*.go.
-type tracked struct {
-	blocks blockTable
-	inUse  atomic.Int64
-	made   atomic.Uint64 // Blocks, ever.
-	pages  atomic.Int64  // Bytes of the pages of guarded blocks.
-	freed  quarantine
-	late   atomic.Pointer[MisuseError] // Found in a block that left the quarantine, and not reported yet.
-	h      *heap
-
-	modes   debugmode.Config // Zero for the kill switch and the race detector alone.
-	unpaged bool             // There are no guarded pages.
-	under   *heap            // It gives the memory of blocks that are not guarded; nil: the Go heap does.
-	kinds   sync.Map         // From a kind of h to its twin of under.
-	goes    goRanges
-}
 
 func newTracked(h *heap) *tracked {
 	t := &tracked{h: h}
@@ -398,35 +376,193 @@ func (t *tracked) around(addr uintptr) (begin, size, key uintptr) {
 	return b.addr, b.size, b.kind.key()
 }
 
-func (t *tracked) stats() Stats {
-	n := t.inUse.Load()
-	s := Stats{InUse: n, Reserved: n, Limit: t.h.limit.Load(), LocalsDropped: t.h.localsDropped.Load()}
-	if t.under != nil {
-		u := t.under.stats()
-		s.Metadata = u.Metadata
-		// The memory beyond the blocks' lengths and the quarantined blocks cannot be allocated now.
-		s.Retained = max(0, u.InUse+u.Retained+t.pages.Load()-n)
-		s.Purged = u.Purged
-		s.Reserved = n + s.Retained + s.Purged
+func (s *tableShard) put(unit uintptr, b block) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.units == nil {
+		s.units = make(map[uintptr][]block)
 	}
-	t.h.mu.Lock()
-	defer t.h.mu.Unlock()
-	s.Held = t.h.held.Load()
-	for _, p := range t.h.purposesLocked() {
-		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: p.held.Load(), Held: p.held.Load(), Limit: p.limit.Load()})
-	}
-	return s
+	s.units[unit] = append(s.units[unit], b)
 }
 
-// records is the tracked that serves the heap, or nil if the slabs do. A heap chooses once, when it
-// starts. The fast paths do not ask: a heap that is served by a tracked has no slots.
-func (h *heap) records() *tracked { return h.tracker.Load() }
-
-// slabs is the heap with the slabs that the memory of blocks comes from. If blocks come from the Go
-// heap, the slabs serve no block.
-func (h *heap) slabs() *heap {
-	if t := h.records(); t != nil && t.under != nil {
-		return t.under
+// find is the block of the unit that begins at addr, and with inside one that addr lies in.
+func (s *tableShard) find(unit, addr uintptr, inside bool) (block, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.units[unit] {
+		if b.addr == addr || inside && addr-b.addr < b.size {
+			return b, true
+		}
 	}
-	return h
+	return block{}, false
+}
+
+// take strikes the block of the unit off that begins at addr. An arena's block counts only if owned
+// is true, and any other block only if it is false.
+func (s *tableShard) take(unit, addr uintptr, owned bool) (block, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.units[unit]
+	i := slices.IndexFunc(list, func(b block) bool { return b.addr == addr && b.kind.owned == owned })
+	if i < 0 {
+		return block{}, false
+	}
+	b, last := list[i], len(list)-1
+	list[i], list[last] = list[last], block{}
+	if last == 0 {
+		delete(s.units, unit)
+	} else {
+		s.units[unit] = list[:last]
+	}
+	return b, true
+}
+
+func (t *blockTable) shard(page uintptr) *tableShard {
+	return &t.shards[page%uintptr(len(t.shards))]
+}
+
+// power is where a block of n bytes, which is more than a page, is noted besides.
+func power(n uintptr) int { return bits.Len64(uint64(n-1)) - tablePageBits - 1 }
+
+// unit is the number of the unit of a power that addr lies in.
+func unit(addr uintptr, power int) uintptr { return addr >> (power + tablePageBits + 1) }
+
+// note enters a block.
+func (t *blockTable) note(b block) {
+	if b.size > tablePage {
+		p := power(b.size)
+		t.powers[p].put(unit(b.addr, p), b)
+		t.used.Or(1 << p)
+	}
+	// Last: take finds a block here first, and then all else that note wrote. A stale free may name the
+	// address at this moment.
+	t.shard(b.addr/tablePage).put(b.addr/tablePage, b)
+}
+
+// take strikes the block off that begins at addr. Of several callers one gets it. owned is as in
+// tableShard.take.
+func (t *blockTable) take(addr uintptr, owned bool) (block, bool) {
+	b, ok := t.shard(addr/tablePage).take(addr/tablePage, addr, owned)
+	if !ok {
+		return b, false
+	}
+	if b.size > tablePage {
+		p := power(b.size)
+		t.powers[p].take(unit(addr, p), addr, owned)
+	}
+	return b, true
+}
+
+// find is the block that begins at addr.
+func (t *blockTable) find(addr uintptr) (block, bool) {
+	return t.shard(addr/tablePage).find(addr/tablePage, addr, false)
+}
+
+// use calls f for the block that begins at addr, while it cannot be freed. It reports what f does, or false if
+// there is none. f must not allocate off the heap.
+func (t *blockTable) use(addr uintptr, f func(b *block) bool) bool {
+	return t.shard(addr/tablePage).use(addr/tablePage, addr, f)
+}
+
+// use is blockTable.use for a block of the unit.
+func (s *tableShard) use(unit, addr uintptr, f func(b *block) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := s.units[unit]
+	i := slices.IndexFunc(list, func(b block) bool { return b.addr == addr })
+	return i >= 0 && f(&list[i])
+}
+
+// containing is the block that addr lies in, which it need not begin.
+func (t *blockTable) containing(addr uintptr) (block, bool) {
+	for s, unit := range t.places(addr) {
+		if b, ok := s.find(unit, addr, true); ok {
+			return b, true
+		}
+	}
+	return block{}, false
+}
+
+// places yields the tables, and the units in them, in which the block around addr may be.
+func (t *blockTable) places(addr uintptr) iter.Seq2[*tableShard, uintptr] {
+	return func(yield func(*tableShard, uintptr) bool) {
+		page := addr / tablePage
+		if !yield(t.shard(page), page) || !yield(t.shard(page-1), page-1) {
+			return
+		}
+		for used := t.used.Load(); used != 0; used &= used - 1 {
+			p := bits.TrailingZeros64(used)
+			if s, u := &t.powers[p], unit(addr, p); !yield(s, u) || !yield(s, u-1) {
+				return
+			}
+		}
+	}
+}
+
+// each calls f for each block while it cannot be freed. f must not allocate off the heap.
+func (t *blockTable) each(f func(b *block)) {
+	for i := range t.shards {
+		t.shards[i].each(f)
+	}
+}
+
+func (s *tableShard) each(f func(b *block)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, list := range s.units {
+		for i := range list {
+			f(&list[i])
+		}
+	}
+}
+
+func (q *quarantine) put(b block) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.blocks = append(q.blocks, b)
+	q.bytes += b.room
+}
+
+// pop takes the oldest block out if the bounds are exceeded, or if its memory is needed.
+func (q *quarantine) pop(needed bool) (b block, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := len(q.blocks)
+	if n == 0 || !needed && (n <= 8 || n <= q.most && q.bytes <= q.bytesMost) {
+		return block{}, false
+	}
+	b, q.blocks[0] = q.blocks[0], block{}
+	q.blocks = q.blocks[1:]
+	q.bytes -= b.room
+	q.seen = max(0, q.seen-1)
+	return b, true
+}
+
+// some calls f for n blocks, each time for the next ones in turn, while none can leave.
+func (q *quarantine) some(n int, f func(b *block)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for range min(n, len(q.blocks)) {
+		if q.seen >= len(q.blocks) {
+			q.seen = 0
+		}
+		f(&q.blocks[q.seen])
+		q.seen++
+	}
+}
+
+// has says whether addr lies in a block that was freed not long ago.
+func (q *quarantine) has(addr uintptr) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.ContainsFunc(q.blocks, func(b block) bool { return addr-b.addr < b.size })
+}
+
+// each calls f for each block while none can leave.
+func (q *quarantine) each(f func(b *block)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range q.blocks {
+		f(&q.blocks[i])
+	}
 }
