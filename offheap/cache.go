@@ -13,13 +13,13 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-func (c *slots) start() {
+func (c *cache) start() {
 	none := unsafex.Addr(&c.bins[nullBin])
 	c.hot, c.newest.slot = none, none
 }
 
 // warm is slot for a free: frees try that slot first from now on.
-func (c *slots) warm(b *bin) *slot {
+func (c *cache) warm(b *bin) *slot {
 	s := c.slot(b)
 	if s != nil {
 		s.start(b)
@@ -30,11 +30,11 @@ func (c *slots) warm(b *bin) *slot {
 	return s
 }
 
-func (c *slots) hottest() *slot { return unsafex.At[slot](c.hot) }
+func (c *cache) hottest() *slot { return unsafex.At[slot](c.hot) }
 
 // push frees a block into the slot of the bin, which is below fastBins. It reports false, and has
 // done nothing, if the block does not lie there. The caller has tried the hot slot.
-func (c *slots) push(bin uint32, addr uintptr) bool {
+func (c *cache) push(bin uint32, addr uintptr) bool {
 	s := &c.bins[bin&(fastBins-1)]
 	if unsafex.Addr(s) == c.hot || !s.push(addr) {
 		return false
@@ -46,9 +46,9 @@ func (c *slots) push(bin uint32, addr uintptr) bool {
 	return true
 }
 
-// free frees the block at addr, for a slice of n bytes, into the slots. It reports false, and has
+// free frees the block at addr, for a slice of n bytes, into the cache. It reports false, and has
 // done nothing, if no slot takes it.
-func (c *slots) free(n, addr uintptr) bool {
+func (c *cache) free(n, addr uintptr) bool {
 	s := c.hottest()
 	if !s.push(addr) {
 		return n <= sizeclass.Max && c.push(sizeclass.Of(n), addr)
@@ -59,8 +59,8 @@ func (c *slots) free(n, addr uintptr) bool {
 	return true
 }
 
-// served notes that a slot was refilled: for the type of that key, or for 0.
-func (c *slots) served(s *slot, key uintptr) {
+// noteRefill notes that a slot was refilled: for the type of that key, or for 0.
+func (c *cache) noteRefill(s *slot, key uintptr) {
 	c.hot = unsafex.Addr(s)
 	if key != 0 {
 		// Written as bits, because a pinned goroutine must not enter the write barrier.
@@ -70,16 +70,16 @@ func (c *slots) served(s *slot, key uintptr) {
 }
 
 func init() {
-	noSlots.start()
+	noCache.start()
 	std.closePs(maxPs) // Its functions may be called before it has started.
 }
 
-// pslots returns the slots that a P may use now, maybe noSlots. The caller is pinned to it.
-func (h *heap) pslots(id int) *slots {
+// pcache returns the cache that a P may use now, maybe noCache. The caller is pinned to it.
+func (h *heap) pcache(id int) *cache {
 	if uint(id) >= maxPs {
-		return &noSlots
+		return &noCache
 	}
-	return unsafex.At[slots](h.open[id].Load())
+	return unsafex.At[cache](h.open[id].Load())
 }
 
 // pop is a block of a class of k from the P's slot, or 0 if the caller must ask allocate.
@@ -90,29 +90,29 @@ func (h *heap) pop(k *kind, class uint32) uintptr {
 	}
 	p := percpu.Acquire()
 	var addr uintptr
-	if s := h.pslots(p.ID()).slot(b); s != nil {
+	if s := h.pcache(p.ID()).slot(b); s != nil {
 		addr = s.pop()
 	}
 	p.Release()
 	return addr
 }
 
-// closePs keeps the first n Ps from their slots.
+// closePs keeps the first n Ps from their caches.
 func (h *heap) closePs(n int) {
 	for id := range n {
-		h.open[id].Store(unsafex.Addr(&noSlots))
+		h.open[id].Store(unsafex.Addr(&noCache))
 	}
 }
 
-// enter pins the caller, or takes the Local's number, and returns the holder's slots, or nil if it
+// enter pins the caller, or takes the Local's number, and returns the holder's cache, or nil if it
 // has none now.
-func (h *heap) enter(l *Local) (percpu.Pin, int, *slots) {
+func (h *heap) enter(l *Local) (percpu.Pin, int, *cache) {
 	if l != nil {
 		return percpu.Pin{}, l.id, h.cache(l.id)
 	}
 	p := percpu.Acquire()
-	c := h.pslots(p.ID())
-	if c == &noSlots {
+	c := h.pcache(p.ID())
+	if c == &noCache {
 		c = nil
 	}
 	return p, p.ID(), c
@@ -122,11 +122,11 @@ func leave(p percpu.Pin, l *Local) {
 	if l == nil {
 		p.Release()
 	}
-	runtime.KeepAlive(l) // Its slots were in use up to here.
+	runtime.KeepAlive(l) // Its cache was in use up to here.
 }
 
-// makeCache gives holder id its slots; a P only after all Ps below it. It reports an error if
-// there is no memory for them.
+// makeCache gives holder id its cache; a P only after all Ps below it. It reports an error if
+// there is no memory for it.
 func (h *heap) makeCache(id int) error {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()
@@ -140,11 +140,11 @@ func (h *heap) makeCache(id int) error {
 		addr := h.caches[i].Load()
 		if addr == 0 {
 			var err error
-			if addr, err = h.meta.alloc(h.mem, unsafex.Size[slots]()); err != nil {
+			if addr, err = h.meta.alloc(h.mem, unsafex.Size[cache]()); err != nil {
 				return err
 			}
 		}
-		c := unsafex.At[slots](addr)
+		c := unsafex.At[cache](addr)
 		c.start()
 		h.activate(c)
 		h.caches[i].Store(addr)
@@ -156,8 +156,8 @@ func (h *heap) makeCache(id int) error {
 	return nil
 }
 
-// makeSlot gives holder id the slot of b. c are the slots that it has, or nil.
-func (h *heap) makeSlot(id int, c *slots, b *bin) error {
+// makeSlot gives holder id the slot of b. c is the cache that it has, or nil.
+func (h *heap) makeSlot(id int, c *cache, b *bin) error {
 	if c == nil {
 		return h.makeCache(id)
 	}
@@ -166,7 +166,7 @@ func (h *heap) makeSlot(id int, c *slots, b *bin) error {
 
 // makePage gives c the page of slots that has the slot of b. It reports an error if there is no
 // memory for it.
-func (h *heap) makePage(c *slots, b *bin) error {
+func (h *heap) makePage(c *cache, b *bin) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	page := &c.more[(b.id-fastBins)/pageBins]
@@ -180,11 +180,11 @@ func (h *heap) makePage(c *slots, b *bin) error {
 	return err
 }
 
-// activate puts slots among those that count. The caller holds the heap's lock.
-func (h *heap) activate(c *slots) {
-	if c.retired {
-		c.retired = false
-		h.retired--
+// activate puts a cache among those that count. The caller holds the heap's lock.
+func (h *heap) activate(c *cache) {
+	if c.unused {
+		c.unused = false
+		h.unlisted--
 	}
 	if !c.listed {
 		c.listed = true
@@ -193,26 +193,26 @@ func (h *heap) activate(c *slots) {
 	}
 }
 
-// retireCache notes that the empty slots of a Local need not count. They stay for the next Local of
+// unlistCache notes that the empty cache of a Local need not count. It stays for the next Local of
 // that number. Half of the list may be such, so that to close many Locals is not to copy it each
 // time.
-func (h *heap) retireCache(id int) {
+func (h *heap) unlistCache(id int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.locals = append(h.locals, id)
-	h.cache(id).retired = true
-	h.retired++
-	if old := *h.active.Load(); h.retired > len(old)/2 {
-		active := make([]*slots, 0, len(old)-h.retired)
+	h.cache(id).unused = true
+	h.unlisted++
+	if old := *h.active.Load(); h.unlisted > len(old)/2 {
+		active := make([]*cache, 0, len(old)-h.unlisted)
 		for _, c := range old {
-			if c.retired {
-				c.listed, c.retired = false, false
+			if c.unused {
+				c.listed, c.unused = false, false
 				continue
 			}
 			active = append(active, c)
 		}
 		h.active.Store(&active)
-		h.retired = 0
+		h.unlisted = 0
 	}
 }
 
@@ -259,7 +259,7 @@ func (s *slot) push(addr uintptr) bool {
 func (s *slot) setMask(m uint32) { s.state = s.state&^groupBits | uint64(m) }
 
 // left is the number of blocks that the slot allocates before an allocation takes the slow path, at
-// most 1<<31; see sample.go. It is stored less one, so that pop knows by the sign when there are
+// most 1<<31; see draw. It is stored less one, so that pop knows by the sign when there are
 // none.
 func (s *slot) left() uint32 { return uint32(s.state>>leftShift) + 1 }
 
@@ -307,7 +307,7 @@ func (s *slot) checkOut(h *heap, sp *span, g uint32, v uint64, more uint32, hold
 }
 
 // retake moves blocks that others freed into the group to the empty slot. If there are none the
-// group is checked in, and the caller must settle the slab left, if that is not 0.
+// group is checked in, and the caller must return the slab left, if that is not 0.
 func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 	for s.word != 0 {
 		sp := h.spanOf(s.base) // The slab can be another's once the group is checked in.
@@ -326,8 +326,8 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 		invariants.Window()
 		if unsafex.CAS64(s.word, v, withHolder(v, 0)) {
 			invariants.Window()
-			if s.untold {
-				s.tell(sp)
+			if s.uncounted {
+				s.countFull(sp)
 				left = sp.addr()
 			}
 			s.drop()
@@ -345,19 +345,19 @@ func (s *slot) checkIn(h *heap, sp *span) {
 		s.fulls++
 	}
 	invariants.Window()
-	s.untold = true
+	s.uncounted = true
 }
 
-// tell adds the blocks not yet counted to the slab's count.
-func (s *slot) tell(sp *span) {
+// countFull adds the blocks not yet counted to the slab's count.
+func (s *slot) countFull(sp *span) {
 	invariants.Window()
 	if s.fulls != 0 {
 		sp.full.Add(uint32(s.fulls))
 	}
-	s.untold, s.fulls = false, 0
+	s.uncounted, s.fulls = false, 0
 }
 
-// leave checks the group in and returns its slab, which the caller must settle, or 0 if there was
+// leave checks the group in and returns its slab, which the caller must return, or 0 if there was
 // none. Only leave adds checked-in groups to the slab's count. Frees often go from one group to its
 // neighbour in the same slab; the slab then stays the slot's, and the heap could do nothing with
 // it. leave does not block.
@@ -367,7 +367,7 @@ func (s *slot) leave(h *heap) uintptr {
 	}
 	sp := h.spanOf(s.base)
 	s.checkIn(h, sp)
-	s.tell(sp)
+	s.countFull(sp)
 	s.drop()
 	return sp.addr()
 }
@@ -403,9 +403,9 @@ func (s *slot) outstanding() int {
 	return out - bits.OnesCount32(uint32(atomic.LoadUint64(&s.state)))
 }
 
-// wants says whether a free into the group at w is worth checking that out in place of the slot's:
+// worthCheckOut says whether a free into the group at w is worth checking that out in place of the slot's:
 // the free before went there too, or the slot's group is mostly free and probably was freed into.
-func (s *slot) wants(w uintptr) bool {
+func (s *slot) worthCheckOut(w uintptr) bool {
 	return s.miss == uint32(w) || uintptr(bits.OnesCount32(s.mask()))*uintptr(s.size)*2 > uintptr(s.last)
 }
 
@@ -444,8 +444,8 @@ func (s *slot) asksRarely(h *heap) bool {
 }
 
 // checkOutFree makes group g of the slab the slot's, which has none, if the group has free blocks
-// and no holder. A group whose blocks are all free leaves the slab's count. No goroutine can retire the
-// slab before that: it is a current one, or the caller holds the bin's lock; see retire.
+// and no holder. A group whose blocks are all free leaves the slab's count. No goroutine can free the
+// slab before that: it is a current one, or the caller holds the bin's lock; see freeSlab.
 func (s *slot) checkOutFree(h *heap, sp *span, g uint32, id int) bool {
 	v := unsafex.Load64(sp.word(g))
 	for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {
@@ -492,10 +492,10 @@ func (h *heap) isFree(sp *span, i uint32) bool {
 // flushPs checks in the groups and slabs that Ps have checked out. It is for the rare moments that
 // need all free blocks: Purge, and a limit or the end of memory.
 //
-// The fast paths take no lock, but each first loads its P's slots. So flushPs replaces the slots
-// with noSlots and then stops the world once. A goroutine that loaded the slots before is pinned,
+// The fast paths take no lock, but each first loads its P's cache. So flushPs replaces the cache
+// with noCache and then stops the world once. A goroutine that loaded the cache before is pinned,
 // so the world does not stop until it has finished (GC-3). With the fallback of percpu it is marked
-// busy instead, and flushPs skips its P. A goroutine that loads noSlots takes the slow path and
+// busy instead, and flushPs skips its P. A goroutine that loads noCache takes the slow path and
 // waits in makeCache for the flush to end.
 func (h *heap) flushPs() {
 	h.flushMu.Lock()
@@ -512,9 +512,9 @@ func (h *heap) flushPs() {
 	}
 }
 
-// emptyCache checks in everything of a holder. The caller has the right to its slots and is not
+// emptyCache checks in everything of a holder. The caller has the right to its cache and is not
 // pinned.
-func (h *heap) emptyCache(c *slots) {
+func (h *heap) emptyCache(c *cache) {
 	for _, b := range *h.bins.Load() {
 		if s := c.slot(b); s != nil && s.size != 0 {
 			h.emptySlot(b, s)
@@ -538,7 +538,7 @@ func (h *heap) emptySlot(b *bin, s *slot) {
 		h.afterFree(group)
 	}
 	invariants.Window()
-	h.settleCurrent(cur)
+	h.uncacheSlab(cur)
 }
 
 // psHoldFree says whether a P holds a free block of b.
@@ -549,7 +549,7 @@ func (h *heap) psHoldFree(b *bin) bool {
 	for id := range maxPs {
 		c := h.cache(id)
 		if c == nil {
-			break // A P gets slots only after all below it.
+			break // A P gets a cache only after all below it.
 		}
 		if s := c.slot(b); s != nil && h.holdsFree(s, b) {
 			return true

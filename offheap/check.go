@@ -65,7 +65,7 @@ func (h *heap) mustBeSpan(b *bin, s *span) {
 
 // slotFault describes the fault of the slot that holder id has for b, or is "". Its holder, which
 // is pinned, calls it: it neither allocates nor panics. checkSlot does, afterwards.
-func (h *heap) slotFault(b *bin, c *slots, id int) string {
+func (h *heap) slotFault(b *bin, c *cache, id int) string {
 	if !invariants.Enabled {
 		return ""
 	}
@@ -140,8 +140,8 @@ func (h *heap) checkPages() {
 		r.checkTree(i)
 		c.addRegion(h, r)
 	}
-	if c.held+h.besideBytes != h.held.Load() {
-		invariants.Broken("spans have %d bytes; counted were %d", c.held, h.held.Load()-h.besideBytes)
+	if c.held+h.recordedBytes != h.held.Load() {
+		invariants.Broken("spans have %d bytes; counted were %d", c.held, h.held.Load()-h.recordedBytes)
 	}
 	if c.fresh != h.purge.freshBytes || c.stale != h.purge.staleBytes {
 		invariants.Broken("%d bytes were freed lately and %d before; counted were %d and %d", c.fresh, c.stale, h.purge.freshBytes, h.purge.staleBytes)

@@ -41,17 +41,20 @@ func openHandles(after uint64, yield func(debugmode.Block) bool) bool {
 	return true
 }
 
-func init() { startStd = setStd }
+func init() {
+	startStd = setStd
+	debugmode.OnEnd(Check)
+}
 
 func setStd() {
 	h := &std
 	h.mem = vmem.System()
 	h.init()
-	t := chooseTracked(h)
+	t := chooseRecorder(h)
 	if t != nil {
-		h.tracker.Store(t)
+		h.recorder.Store(t)
 	} else {
-		h.growthHook = freehold.SyncMemoryLimit
+		h.onGrowth = freehold.SyncMemoryLimit
 	}
 	freehold.Register("offheap", func() freehold.Totals { return h.totals() })
 	if every := debugmode.Current().Sample; every > 0 && t == nil {
@@ -59,15 +62,13 @@ func setStd() {
 	}
 }
 
-func init() { debugmode.OnEnd(Check) }
-
-// chooseTracked returns what serves the blocks of h in place of its slabs, or nil if nothing does.
+// chooseRecorder returns what serves the blocks of h in place of its slabs, or nil if nothing does.
 //
 // With the kill switch, and where there is no other memory, blocks come from the Go heap; then
 // there are no guarded pages, and addresses of the Go heap cannot be distinguished from others.
 // Under the race detector, too, blocks come from the Go heap, because it sees no other memory; but
 // a mode that needs memory of its own goes before it.
-func chooseTracked(h *heap) *tracked {
+func chooseRecorder(h *heap) *recorder {
 	onGoHeap := freehold.HeapMode() || !vmem.Supported // HeapMode freezes the modes, which starts those for debugging.
 	modes := debugmode.Current()
 	modes.Sample = 0 // The slabs serve sampled blocks.
@@ -78,12 +79,12 @@ func chooseTracked(h *heap) *tracked {
 	if !onGoHeap && !modes.On() && !race {
 		return nil
 	}
-	t := newTracked(h)
+	t := newRecorder(h)
 	t.unpaged = onGoHeap
 	t.debug(modes)
 	if !onGoHeap && (!race || modes.Guard || modes.Pointers) {
 		t.under = newHeap(vmem.System())
-		t.under.growthHook = freehold.SyncMemoryLimit
+		t.under.onGrowth = freehold.SyncMemoryLimit
 		t.under.announces = sanitize.Enabled
 	}
 	return t
@@ -97,7 +98,7 @@ var raceOnSlabs = false
 const quarantineShare = 16
 
 // debug sets the modes.
-func (t *tracked) debug(modes debugmode.Config) {
+func (t *recorder) debug(modes debugmode.Config) {
 	t.modes = modes
 	if modes.Guard {
 		t.freed.most, t.freed.bytesMost = math.MaxInt, uintptr(modes.GuardBytes/quarantineShare)
@@ -112,7 +113,7 @@ func (t *tracked) debug(modes debugmode.Config) {
 
 // mark does to a new block what the modes ask for, and enters it in the table that reports are made
 // from.
-func (t *tracked) mark(b *block, zero bool) {
+func (t *recorder) mark(b *block, zero bool) {
 	if t.modes.Guard {
 		if !zero {
 			paint(b.addr, b.size, t.pattern(b, debugmode.PoisonFresh))
@@ -137,7 +138,7 @@ func (b *block) holds() string {
 }
 
 // guard puts b on guarded pages, if that is possible.
-func (t *tracked) guard(b *block, align uintptr) bool {
+func (t *recorder) guard(b *block, align uintptr) bool {
 	if align > vmem.PageSize() {
 		return false // A block could end at a page's end and be aligned only by chance.
 	}
@@ -154,7 +155,7 @@ func (t *tracked) guard(b *block, align uintptr) bool {
 const canaryLen = 16
 
 // margin is the bytes behind a block that bear its canary.
-func (t *tracked) margin(q request) uintptr {
+func (t *recorder) margin(q request) uintptr {
 	switch {
 	case !t.modes.Guard && !sanitize.Enabled:
 		return 0
@@ -170,7 +171,7 @@ func roundUpTo(n, step uintptr) uintptr { return (n + step - 1) / step * step }
 
 // pattern is the byte to write over memory of b in place of a pattern, so that a stale value has
 // valid bools, and no pointer that the collector could mind (C1).
-func (t *tracked) pattern(b *block, wish byte) byte {
+func (t *recorder) pattern(b *block, wish byte) byte {
 	if b.kind.typed() {
 		return debugmode.TypedPattern
 	}
@@ -178,17 +179,17 @@ func (t *tracked) pattern(b *block, wish byte) byte {
 }
 
 // poison overwrites a freed block with the pattern.
-func (t *tracked) poison(b *block) {
+func (t *recorder) poison(b *block) {
 	if !t.bare(b) {
 		paint(b.addr, b.room, t.pattern(b, debugmode.PoisonFreed))
 	}
 }
 
 // bare says that nothing may be written over b, because the collector follows the pointers in it.
-func (t *tracked) bare(b *block) bool { return t.under == nil && b.kind.pointers }
+func (t *recorder) bare(b *block) bool { return t.under == nil && b.kind.pointers }
 
 // inspect searches a live block for traces of mistakes.
-func (t *tracked) inspect(b *block, op string) *MisuseError {
+func (t *recorder) inspect(b *block, op string) *MisuseError {
 	if e := t.inspectCanary(b, op); e != nil {
 		return e
 	}
@@ -199,7 +200,7 @@ func (t *tracked) inspect(b *block, op string) *MisuseError {
 	return nil
 }
 
-func (t *tracked) inspectCanary(b *block, op string) *MisuseError {
+func (t *recorder) inspectCanary(b *block, op string) *MisuseError {
 	off, whole := 0, true
 	if b.guarded {
 		off, whole = debugmode.CheckCanary(b.addr)
@@ -225,7 +226,7 @@ func (t *tracked) inspectCanary(b *block, op string) *MisuseError {
 }
 
 // inspectFreed checks a block in quarantine, and paints it anew if it was written.
-func (t *tracked) inspectFreed(b *block) *MisuseError {
+func (t *recorder) inspectFreed(b *block) *MisuseError {
 	if t.bare(b) || !t.modes.Guard {
 		return nil
 	}
@@ -257,7 +258,7 @@ func (b *block) known() debugmode.Block {
 }
 
 // diagnose names the mistake of passing addr to op: no live block begins there.
-func (t *tracked) diagnose(op string, addr uintptr) *MisuseError {
+func (t *recorder) diagnose(op string, addr uintptr) *MisuseError {
 	known, ok := debugmode.Find(addr)
 	if b, alive := t.blocks.containing(addr); alive {
 		known, ok = b.known(), true
@@ -290,7 +291,7 @@ func sentence(detail string) string {
 }
 
 // staleRef panics with the report of a Ref into a freed block, or of a SliceRef if n is not 0.
-func (t *tracked) staleRef(off uint64, d *typeDesc, n uintptr) {
+func (t *recorder) staleRef(off uint64, d *typeDesc, n uintptr) {
 	addr := uintptr(off)
 	if !t.marked() {
 		if t.freed.has(addr) {
@@ -486,7 +487,7 @@ func parseMapping(line string) (r addrRange, name string, ok bool) {
 }
 
 // inspectPointers searches a block for an address of the Go heap.
-func (t *tracked) inspectPointers(b *block, op string, look *lookup) *MisuseError {
+func (t *recorder) inspectPointers(b *block, op string, look *lookup) *MisuseError {
 	off, word, found := look.search(b.addr, b.size, 0)
 	if !found {
 		return nil
@@ -529,7 +530,7 @@ func fieldAt(t reflect.Type, off uintptr) string {
 }
 
 // Check searches all memory outside the Go heap for the traces of mistakes that the debug modes can
-// find: bytes written behind a block, or to a freed one (FREEHOLD=guard), beside a block on its
+// find: bytes written behind a block, or to a freed one (FREEHOLD=guard), next to a block on its
 // guarded pages (guard), and addresses of the Go heap (pointers). It compares the idle objects of
 // package pool with what they were (guard). The error joins a [*MisuseError]
 // for each block. It is nil if there are none, or if no such mode is on.
@@ -547,7 +548,7 @@ func fieldAt(t reflect.Type, off uintptr) string {
 func Check() error {
 	std.start()
 	var err error
-	if t := std.records(); t != nil {
+	if t := std.serving(); t != nil {
 		err = t.check()
 	} else if std.guards != nil {
 		err = std.guards.check()
@@ -558,7 +559,7 @@ func Check() error {
 	return err
 }
 
-func (t *tracked) check() error {
+func (t *recorder) check() error {
 	if !t.marked() {
 		return nil
 	}
@@ -584,7 +585,7 @@ func (t *tracked) check() error {
 	return errors.Join(found...)
 }
 
-// With a sanitizer compiled in, every block is tracked. All memory that blocks are cut from is
+// With a sanitizer compiled in, every block is recorder. All memory that blocks are cut from is
 // forbidden to the program; a block is allowed while it lives, so that its neighbourhood is what
 // the sanitizers call red zones: at least what the block before leaves behind its end (see margin).
 // Freed blocks are forbidden again, and not used again while they are in quarantine.
@@ -595,18 +596,18 @@ const sanitizedQuarantine = 256 << 20
 
 // marked says whether blocks are noted with their stacks: in the debug modes, and for a sanitizer
 // to which they are reported. A nil t has no blocks.
-func (t *tracked) marked() bool {
+func (t *recorder) marked() bool {
 	return t != nil && (t.modes.Asked() || sanitize.Enabled && t.under != nil)
 }
 
 // sanitized says whether b is reported to a sanitizer. Blocks on the Go heap are the runtime's to
 // report.
-func (t *tracked) sanitized(b *block) bool {
+func (t *recorder) sanitized(b *block) bool {
 	return sanitize.Enabled && t.under != nil && !b.guarded
 }
 
 // announce reports a new block to the sanitizer, and zeroes it if zero is set.
-func (t *tracked) announce(b *block, zero bool) {
+func (t *recorder) announce(b *block, zero bool) {
 	if !t.sanitized(b) {
 		return
 	}
@@ -616,8 +617,8 @@ func (t *tracked) announce(b *block, zero bool) {
 	}
 }
 
-// giveBack gives the memory of a block back to the slabs, which may clear it.
-func (t *tracked) giveBack(b *block) {
+// freeUnder gives the memory of a block back to the slabs, which may clear it.
+func (t *recorder) freeUnder(b *block) {
 	if t.sanitized(b) {
 		sanitize.Unpoison(b.addr, b.room)
 		defer sanitize.Poison(b.addr, b.room)
@@ -666,7 +667,7 @@ func (l Leak) String() string { return l.group.String() }
 // Any goroutine may call Leaks at any time. It takes a fraction of a microsecond a block.
 func Leaks() []Leak {
 	std.start()
-	t := std.records()
+	t := std.serving()
 	if !t.marked() {
 		return nil
 	}
@@ -678,7 +679,7 @@ func Leaks() []Leak {
 }
 
 // leaks groups the blocks that are alive and were made after the first so many.
-func (t *tracked) leaks(after uint64) []debugmode.LeakGroup {
+func (t *recorder) leaks(after uint64) []debugmode.LeakGroup {
 	return debugmode.Leaks(func(yield func(debugmode.Block) bool) {
 		more := true
 		t.blocks.each(func(b *block) {
@@ -710,7 +711,7 @@ type TB interface {
 func CheckLeaks(t TB) {
 	t.Helper()
 	std.start()
-	if r := std.records(); r.marked() {
+	if r := std.serving(); r.marked() {
 		after := r.made.Load()
 		t.Cleanup(func() {
 			t.Helper()

@@ -124,7 +124,7 @@ func TestRefusalsBesideLocal(t *testing.T) {
 	}
 	h.limit.Store(8 << 20)
 	allocUntilRefused(t, h, h.request(8, true), 100)
-	if l.slots.hottest().mask() == 0 {
+	if l.cache.hottest().mask() == 0 {
 		t.Fatal("the Local keeps no free block")
 	}
 	if n := wantRefusals(t, h, h.request(8, true), 100, ErrLimit); n > fewFlushes {
@@ -162,7 +162,7 @@ func (p otherP) alloc(b *bin) uintptr {
 		}
 		if f.done != 0 {
 			s.cur = 0
-			p.h.settleCurrent(f.done)
+			p.h.uncacheSlab(f.done)
 		}
 		if f.addr != 0 {
 			return f.addr
@@ -287,7 +287,7 @@ func TestUntoldGroupsAreNotRefused(t *testing.T) {
 	for s.mask() != 0 {
 		s.setMask(s.mask() & (s.mask() - 1)) // As pop does.
 	}
-	if !s.untold || freeBits(unsafex.Load64(sp.word(0))) != sp.mask(0) {
+	if !s.uncounted || freeBits(unsafex.Load64(sp.word(0))) != sp.mask(0) {
 		t.Fatal("the first group is not free, or the slab was told")
 	}
 	for range sp.count(0) {

@@ -17,6 +17,38 @@ import (
 // freeSlow frees the block at addr, whatever its bin, or panics and names the mistake.
 func (h *heap) freeSlow(addr uintptr, l *Local, op string) { h.freeAs(addr, l, op, nil, false) }
 
+// freeAs is freeSlow for values of d, nil for bytes; one says that it is for one value and not
+// for a slice. It frees the block at addr, or panics and names the fault of the address.
+//
+//go:noinline
+func (h *heap) freeAs(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
+	if t := h.serving(); t != nil {
+		t.free(addr, op, d, one)
+		return
+	}
+	sp := h.spanOf(addr)
+	if sp == nil {
+		if t := h.sampledGuard(addr); t != nil {
+			t.checkType(op, addr, d, one)
+		}
+		if h.freeGuarded(addr, op) {
+			return
+		}
+		h.misuse(op, addr)
+	}
+	invariants.Window()
+	b := h.binByID(sp.bin)
+	if b.kind.owned {
+		panic(arenaMisuse(op, addr))
+	}
+	d.checkBin(op, addr, b)
+	if sp.size == 0 {
+		h.freeLarge(b, sp, addr, op)
+		return
+	}
+	h.freeSmall(b, sp, addr, l, op)
+}
+
 // freeSmall frees the block at addr, which lies in a slab of b.
 func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
 	remember := b.forget(addr)
@@ -47,7 +79,7 @@ func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
 	}
 }
 
-// freeing makes a block free. It leaves the slabs that the caller must settle afterwards, or 0:
+// freeing makes a block free. It leaves the slabs that the caller must return afterwards, or 0:
 // that which the holder's slot has left and that in whose word the block is free now.
 type freeing struct {
 	left, freed uintptr
@@ -69,7 +101,7 @@ type freeing struct {
 //  6. Clear the block if its kind is wiped, and set the bit in the word by compare-and-swap. If the
 //     word has changed since step 1, begin again. A second free may clear the block, too, before it finds
 //     out. So the caller keeps the slab from being taken apart, and the block is one of the kind.
-func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots) freed {
+func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *cache) freed {
 	for ; ; sp = h.spanOf(addr) {
 		if sp == nil || sp.bin != b.id {
 			return freedGone
@@ -95,7 +127,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 		}
 		s := c.warm(b)
 		switch holder := holderOf(v); {
-		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w):
+		case holder == 0 && s != nil && sp.shift >= 3 && s.worthCheckOut(w):
 			if s.base-base < uintptr(b.granules)*granule { // The slot keeps that slab from being taken apart.
 				s.checkIn(h, sp) // To a neighbour. It does not have to leave.
 			} else if a := s.leave(h); a != 0 { // Not in a second round, when the slot is empty.
@@ -108,8 +140,8 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 				}
 				return freedBlock
 			}
-			if s.untold { // The slot is empty now.
-				s.tell(sp)
+			if s.uncounted { // The slot is empty now.
+				s.countFull(sp)
 				f.left = sp.addr()
 			}
 			continue
@@ -155,8 +187,52 @@ func noteFree(b *bin, s *slot, sp *span, g uint32, v uint64) {
 	s.miss = uint32(sp.word(g))
 }
 
-// ofArenas says whether the blocks of a span are arenas'.
-func (h *heap) ofArenas(sp *span) bool { return h.binByID(sp.bin).kind.owned }
+// freeOwned frees the block of an arena at addr.
+func (h *heap) freeOwned(addr uintptr, op string) {
+	sp := h.spanOf(addr)
+	if sp == nil {
+		h.freeOwnedGuarded(addr, op)
+		return
+	}
+	invariants.Window()
+	b := h.binByID(sp.bin)
+	p := percpu.Acquire()
+	s := h.pcache(p.ID()).slot(b)
+	done := s != nil && s.push(addr)
+	if done && s.wipe {
+		s.clear(addr)
+	}
+	p.Release()
+	switch {
+	case done:
+	case sp.size == 0:
+		h.freeLarge(b, sp, addr, op)
+	default:
+		h.freeSmall(b, sp, addr, nil, op)
+	}
+}
+
+// freeOwnedGuarded is freeOwned for a sampled block on guarded pages.
+func (h *heap) freeOwnedGuarded(addr uintptr, op string) {
+	t := h.sampledGuard(addr)
+	if t == nil {
+		h.misuse(op, addr)
+	}
+	allocsample.Remove(addr)
+	t.freeOnly(addr, op, true)
+}
+
+// forArenas is the kind that serves arenas in place of k. As kinds for sampled blocks, these are in no list: the
+// kinds that they stand for are.
+func (k *kind) forArenas() *kind {
+	if a := k.arenas.Load(); a != nil {
+		return a
+	}
+	a := k.like()
+	a.owned = true
+	k.arenas.CompareAndSwap(nil, a)
+	return k.arenas.Load()
+}
 
 // misuse panics with the mistake of op at addr.
 func (h *heap) misuse(op string, addr uintptr) {
@@ -187,7 +263,7 @@ func (h *heap) diagnose(op string, addr uintptr, sp *span, base uintptr) *Misuse
 		e.Kind, e.Detail = "double free", "the block was freed before, and all of its slab is free; keep one owner for each block"
 	case sp.size == 0:
 		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x; free the slice that Alloc returned, or a prefix of it", addr-base, sp.bytes(), base)
-		if addr == base && sp.state.Load() == spanInHand {
+		if addr == base && sp.state.Load() == spanBusy {
 			e.Kind, e.Detail = "double free", "another goroutine allocates or resizes the block at this moment; keep one owner for each block"
 		} else if addr == base {
 			e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
@@ -218,6 +294,9 @@ func (h *heap) diagnoseSlab(e *MisuseError, sp *span, base uintptr) {
 		e.Kind, e.Detail = "double free", fmt.Sprintf("the block of %d bytes was freed before; keep one owner for each block", sp.size)
 	}
 }
+
+// ofArenas says whether the blocks of a span are arenas'.
+func (h *heap) ofArenas(sp *span) bool { return h.binByID(sp.bin).kind.owned }
 
 // This file finds frees that name the right address and the wrong type: Delete(&p.first), which has
 // the address of p, and Delete of a pointer that unsafe code converted.
@@ -253,7 +332,7 @@ func (d *typeDesc) checkBin(op string, addr uintptr, b *bin) {
 
 // checkType panics if a free of values of d, nil for bytes, is of a block that holds something
 // else. one says that it is of one value and not of a slice.
-func (t *tracked) checkType(op string, addr uintptr, d *typeDesc, one bool) {
+func (t *recorder) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 	b, wrong := t.holdsOther(addr, d, one)
 	if !wrong {
 		return
@@ -277,7 +356,7 @@ func (t *tracked) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 
 // holdsOther says whether the block at addr is known to hold something else than values of d, nil for
 // bytes, or than one value of d, and returns the block.
-func (t *tracked) holdsOther(addr uintptr, d *typeDesc, one bool) (b block, other bool) {
+func (t *recorder) holdsOther(addr uintptr, d *typeDesc, one bool) (b block, other bool) {
 	if d == nil || !t.modes.Asked() && !sanitize.Enabled && !sanitize.Race {
 		return b, false
 	}
@@ -299,7 +378,7 @@ func (b *block) elem() reflect.Type {
 // checkMoved panics if a slice of values of d, nil for bytes, is to be moved, and its block holds
 // something else: the move would free the block.
 func (h *heap) checkMoved(op string, addr uintptr, d *typeDesc) {
-	t := h.records()
+	t := h.serving()
 	if t == nil {
 		return
 	}
@@ -323,7 +402,7 @@ func (h *heap) checkConsumed(op string, addr uintptr) {
 	}
 	e := &MisuseError{Op: op, Addr: addr, Kind: "consumed slice",
 		Detail: "its capacity is 0, because it was cut to the end of its block, which is still allocated; free the slice that Alloc, MakeSlice or Append returned"}
-	if t := h.records(); t.marked() {
+	if t := h.serving(); t.marked() {
 		b, _ := t.blocks.containing(addr)
 		r := misuseReport(e.Kind, fmt.Sprintf("%s of a slice of capacity 0, cut from a %s", op, b.known()), op, addr, b.known())
 		r.Advice = "Free the slice that Alloc, MakeSlice or Append returned, and cut a copy of it."
@@ -332,88 +411,9 @@ func (h *heap) checkConsumed(op string, addr uintptr) {
 	panic(e)
 }
 
-// freeOwned frees the block of an arena at addr.
-func (h *heap) freeOwned(addr uintptr, op string) {
-	sp := h.spanOf(addr)
-	if sp == nil {
-		h.freeOwnedBeside(addr, op)
-		return
-	}
-	invariants.Window()
-	b := h.binByID(sp.bin)
-	p := percpu.Acquire()
-	s := h.pslots(p.ID()).slot(b)
-	done := s != nil && s.push(addr)
-	if done && s.wipe {
-		s.clear(addr)
-	}
-	p.Release()
-	switch {
-	case done:
-	case sp.size == 0:
-		h.freeLarge(b, sp, addr, op)
-	default:
-		h.freeSmall(b, sp, addr, nil, op)
-	}
-}
-
-// freeOwnedBeside is freeOwned for a block that lies beside the slabs.
-func (h *heap) freeOwnedBeside(addr uintptr, op string) {
-	t := h.beside(addr)
-	if t == nil {
-		h.misuse(op, addr)
-	}
-	allocsample.Remove(addr)
-	t.freeOnly(addr, op, true)
-}
-
-// forArenas is the kind that serves arenas in place of k. As twins, these kinds are in no list: the
-// kinds that they stand for are.
-func (k *kind) forArenas() *kind {
-	if a := k.arenas.Load(); a != nil {
-		return a
-	}
-	a := k.like()
-	a.owned = true
-	k.arenas.CompareAndSwap(nil, a)
-	return k.arenas.Load()
-}
-
-// freeAs is freeSlow for values of d, nil for bytes; one says that it is for one value and not
-// for a slice. It frees the block at addr, or panics and names the fault of the address.
-//
-//go:noinline
-func (h *heap) freeAs(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
-	if t := h.records(); t != nil {
-		t.free(addr, op, d, one)
-		return
-	}
-	sp := h.spanOf(addr)
-	if sp == nil {
-		if t := h.beside(addr); t != nil {
-			t.checkType(op, addr, d, one)
-		}
-		if h.freeGuarded(addr, op) {
-			return
-		}
-		h.misuse(op, addr)
-	}
-	invariants.Window()
-	b := h.binByID(sp.bin)
-	if b.kind.owned {
-		panic(arenaMisuse(op, addr))
-	}
-	d.checkBin(op, addr, b)
-	if sp.size == 0 {
-		h.freeLarge(b, sp, addr, op)
-		return
-	}
-	h.freeSmall(b, sp, addr, l, op)
-}
-
 // covers says whether addr lies in a block that is in use.
 func (h *heap) covers(addr uintptr) bool {
-	if t := h.recordsOf(addr); t != nil {
+	if t := h.recorderOf(addr); t != nil {
 		return t.covers(addr)
 	}
 	sp := h.spanOf(addr)
@@ -433,7 +433,7 @@ func (h *heap) covers(addr uintptr) bool {
 
 // kindOf is the kind of the block at addr, or nil.
 func (h *heap) kindOf(addr uintptr) *kind {
-	if t := h.recordsOf(addr); t != nil {
+	if t := h.recorderOf(addr); t != nil {
 		return t.kindOf(addr)
 	}
 	if sp := h.spanOf(addr); sp != nil {

@@ -19,7 +19,7 @@ import (
 // Append([]T(nil), t...) makes a copy instead and leaves t alone. Append panics as [New] does; then
 // s is untouched.
 func Append[T any](s []T, elems ...T) []T {
-	s, err := appendFrom(origin{}, s, elems)
+	s, err := appendFrom(source{}, s, elems)
 	must(err)
 	return s
 }
@@ -31,7 +31,7 @@ func Append[T any](s []T, elems ...T) []T {
 // up to an eighth more, without waste. Grow panics as [New] does, and if n is negative; then s is
 // untouched.
 func Grow[T any](s []T, n int) []T {
-	s, err := growFrom(origin{}, s, n)
+	s, err := growFrom(source{}, s, n)
 	must(err)
 	return s
 }
@@ -49,7 +49,7 @@ func Realloc[T any](s []T, n int) []T {
 }
 
 // TryRealloc is Realloc with an error; s is untouched if there is one.
-func TryRealloc[T any](s []T, n int) ([]T, error) { return reallocFrom(origin{}, s, n) }
+func TryRealloc[T any](s []T, n int) ([]T, error) { return reallocFrom(source{}, s, n) }
 
 // This file changes the length and the capacity of slices: Append and Grow, which make room as Go's
 // append does, and Realloc, which makes a block of exactly one length. All of them keep a block in
@@ -58,12 +58,12 @@ func TryRealloc[T any](s []T, n int) ([]T, error) { return reallocFrom(origin{},
 // Append is [Append]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice
 // stays in the account of its block. The new elements up to the capacity are zero.
 func (t Typed[T]) Append(s []T, elems ...T) []T {
-	s, err := appendFrom(t.origin, s, elems)
+	s, err := appendFrom(t.source, s, elems)
 	must(err)
 	return s
 }
 
-func appendFrom[T any](o origin, s, elems []T) ([]T, error) {
+func appendFrom[T any](o source, s, elems []T) ([]T, error) {
 	l, d := o.own("Append"), describe[T]()
 	n := len(s) + len(elems)
 	if uint(n) <= uint(cap(s)) { // The sum is negative if it overflows.
@@ -81,12 +81,12 @@ func appendFrom[T any](o origin, s, elems []T) ([]T, error) {
 // Grow is [Grow]. A slice of capacity 0 gets memory as MakeSlice of t does; any other slice stays
 // in the account of its block. The new elements are zero.
 func (t Typed[T]) Grow(s []T, n int) []T {
-	s, err := growFrom(t.origin, s, n)
+	s, err := growFrom(t.source, s, n)
 	must(err)
 	return s
 }
 
-func growFrom[T any](o origin, s []T, n int) ([]T, error) {
+func growFrom[T any](o source, s []T, n int) ([]T, error) {
 	l, d := o.own("Grow"), describe[T]()
 	d.check("Grow")
 	switch {
@@ -103,7 +103,7 @@ func growFrom[T any](o origin, s []T, n int) ([]T, error) {
 }
 
 // enlarge makes the capacity of s at least n, which is more than it is, and appends elems.
-func enlarge[T any](o origin, op string, l *Local, s []T, n int, elems []T) ([]T, error) {
+func enlarge[T any](o source, op string, l *Local, s []T, n int, elems []T) ([]T, error) {
 	d := describe[T]()
 	d.check(op)
 	if uintptr(n) > largestAlloc/d.size {
@@ -171,9 +171,9 @@ func (t Typed[T]) Realloc(s []T, n int) []T {
 }
 
 // TryRealloc is [TryRealloc], as Realloc is [Realloc].
-func (t Typed[T]) TryRealloc(s []T, n int) ([]T, error) { return reallocFrom(t.origin, s, n) }
+func (t Typed[T]) TryRealloc(s []T, n int) ([]T, error) { return reallocFrom(t.source, s, n) }
 
-func reallocFrom[T any](o origin, s []T, n int) ([]T, error) {
+func reallocFrom[T any](o source, s []T, n int) ([]T, error) {
 	l, d := o.own("Realloc"), describe[T]()
 	d.check("Realloc")
 	switch {
@@ -268,7 +268,7 @@ func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, 
 // resize makes the block at addr hold n bytes where it is. Bytes from old on are zero afterwards. The
 // result is what roomOf says of the block then, or 0 bytes if that is impossible or a waste.
 func (h *heap) resize(op string, addr, old, n uintptr, typ reflect.Type) (room uintptr, k *kind) {
-	if t := h.recordsOf(addr); t != nil {
+	if t := h.recorderOf(addr); t != nil {
 		return t.resize(op, addr, old, n, typ)
 	}
 	have, sp, b := h.usable(op, addr, typ)
@@ -306,7 +306,7 @@ func (h *heap) clearSmall(op string, b *bin, sp *span, addr, lo, hi uintptr) {
 // clear clears the bytes from lo on and below hi of the block at addr, as a part of op. It panics if the
 // block was freed meanwhile.
 func (h *heap) clear(op string, addr, lo, hi uintptr) {
-	if t := h.recordsOf(addr); t != nil {
+	if t := h.recorderOf(addr); t != nil {
 		t.clear(op, addr, lo, hi)
 		return
 	}
@@ -330,8 +330,8 @@ func (h *heap) clear(op string, addr, lo, hi uintptr) {
 // roomFor is the number of bytes, at least, that the block at addr can hold, which allocate has made for
 // q. It looks up nothing that a free of a stale slice may have changed.
 func (h *heap) roomFor(addr uintptr, q request) uintptr {
-	if h.records() != nil || h.regionOf(addr) == nil {
-		return q.n // It lies beside the slabs.
+	if h.serving() != nil || h.regionOf(addr) == nil {
+		return q.n // It lies in no slab.
 	}
 	if class := classFor(q); class != largeClass {
 		return sizeclass.Size(class)
@@ -344,7 +344,7 @@ func (h *heap) roomFor(addr uintptr, q request) uintptr {
 // the first field of a value has the block's address, but more elements would lie over the other
 // fields, and those may be bools.
 func (h *heap) roomOf(op string, addr uintptr, typ reflect.Type) (room uintptr, k *kind) {
-	if t := h.recordsOf(addr); t != nil {
+	if t := h.recorderOf(addr); t != nil {
 		return t.roomOf(op, addr, typ)
 	}
 	have, _, b := h.usable(op, addr, typ)

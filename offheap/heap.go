@@ -17,34 +17,43 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
+// This file has the types of the machine. The others are its stories, each of which needs those before
+// it alone: pagemap.go, pageheap.go, slab.go, cache.go, purge.go, limit.go; then, which need each other,
+// alloc.go, large.go, free.go, sample.go, records.go, debug.go; then the exported functions.
+//
+//	Local ─┐
+//	P ─────┴▶ cache ─▶ slot, one for each bin: a group that is checked out
+//	                    │ refill, flush
+//	kind ─▶ bin ─▶ list of slabs with free blocks
+//	                    │ slab, freeSlab
+//	        span ◀──────┘  record of a slab, or of one large block; group words follow it
+//	          ▲  │ allocSpan, freeSpan: limits are asked here
+//	 page map │  ▼
+//	        region         address space in granules of 8 KiB: free, fresh and stale bits
+//	                    │ purge
+//	                  machine
+//
 // A heap is one allocator. The package's functions use std; tests make heaps over a failing memory.
+// Nothing is ever stored in a block: caches, group words and spans lie in metadata of their own.
 //
-// # How it works
-//
-// Address space is reserved in regions and allocated in runs of granules by the page heap
-// (region.go, runs.go). A span is such a run: a slab of blocks of one size class, or one large
-// block (span.go). A page map leads from any address to its span, so that every free is checked
-// before anything is believed. The free blocks of a slab are bits, in groups of up to 32 to one
-// word that is changed by compare-and-swap only (group.go).
-//
-// A holder, which is a P or a Local, checks a whole group out: its bits move into the holder's
-// slot (slot.go), where allocating and freeing is plain arithmetic on a mask. Everything else is
-// rare: checking groups in and out, frees into groups of others (small.go), finding slabs through
-// the lists of a bin (bin.go).
-//
-// Nothing is ever stored in a block: slots, group words and spans live in metadata of their own
-// (meta.go).
+//   - The page heap allocates runs of granules. A span is such a run: a slab of blocks of one size
+//     class, or one large block. The page map leads from any address to its span, so that each free
+//     is checked before anything is believed.
+//   - The free blocks of a slab are bits, in groups of up to 32 to one word that is changed by
+//     compare-and-swap only.
+//   - A holder, which is a P or a Local, checks a whole group out: its bits move into the holder's
+//     slot, where allocating and freeing is plain arithmetic on a mask. All else is rare.
 type heap struct {
 	mem vmem.Memory
 
-	// caches holds the address of each holder's slots, 0 until it first allocates. Holders below
+	// caches holds the address of each holder's cache, 0 until it first allocates. Holders below
 	// maxPs are Ps, the others Locals.
 	caches [maxHolders]atomic.Uintptr
-	// open holds the address of the slots that a P may use now: its own, or noSlots until it first
+	// open holds the address of the cache that a P may use now: its own, or noCache until it first
 	// allocates and while flushPs is at work.
 	open   [maxPs]atomic.Uintptr
-	nps    int                      // Ps below this number have slots. Guarded by flushMu.
-	active atomic.Pointer[[]*slots] // The slots that count, and some retired ones, which are empty.
+	nps    int                      // Ps below this number have caches. Guarded by flushMu.
+	active atomic.Pointer[[]*cache] // The caches that count, and some unused ones, which are empty.
 	bins   atomic.Pointer[[]*bin]
 	rates  atomic.Pointer[allocsample.Rates] // Nil while nothing is sampled.
 	plain  *kind                             // Pointer-free data without a purpose; its bins are the classes.
@@ -52,26 +61,26 @@ type heap struct {
 	regions  [maxRegions]region
 	nregions atomic.Int32
 
-	guards        *tracked                // Not nil: one allocation in some is guarded, and it has those.
-	tracker       atomic.Pointer[tracked] // Serves every block if it is not nil. See records.
+	guards        *recorder                // Not nil: one allocation in some is guarded, and it has those.
+	recorder      atomic.Pointer[recorder] // Serves every block if it is not nil. See serving.
 	localsDropped atomic.Int64
 	announces     bool // A sanitizer must hear of all memory that blocks are cut from.
 	startOnce     sync.Once
-	growthHook    func() // Called without locks when much was taken since the last call, and at ticks.
+	onGrowth      func() // Called without locks when much was taken since the last call, and at ticks.
 
-	grown atomic.Bool // The bytes held have grown by much since growthHook was last called.
+	grown atomic.Bool // The bytes held have grown by much since onGrowth was last called.
 
-	flushMu  sync.Mutex // Held while the Ps' slots are taken back. It comes behind purge.mu, and before the others.
+	flushMu  sync.Mutex // Held while the Ps' caches are emptied. It comes behind purge.mu, and before the others.
 	memStats runtime.MemStats
 	flushes  atomic.Int64 // Calls of flushPs. Each stops the world once.
 
-	mu          sync.Mutex // Guards regions, meta and what follows.
-	meta        meta
-	retired     int   // Of the active slots.
-	besideBytes int64 // Bytes of blocks that lie in no span.
+	mu            sync.Mutex // Guards regions, meta and what follows.
+	meta          meta
+	unlisted      int   // Of the active caches.
+	recordedBytes int64 // Bytes of blocks that lie in no span.
 	// mapBytes is the bytes of the page maps that take memory.
 	mapBytes int64
-	synced   int64  // Bytes held when growthHook was last called, or grown last set.
+	synced   int64  // Bytes held when onGrowth was last called, or grown last set.
 	nfast    uint32 // Numbers of bins below this one are in use, among those with slots.
 	kinds    []*kind
 	locals   []int // IDs of closed Locals.
@@ -92,15 +101,15 @@ func (h *heap) start() {
 	})
 }
 
-// startStd starts std. It is setStd; debug.go, which knows the modes, comes after this file.
+// startStd starts std. It is setStd of debug.go, which knows the modes and comes after this file.
 var startStd func()
 
 const (
 	maxHolders = 1 << 14
 	maxPs      = 1 << 12
-	// fastBins is how many bins have a slot among all slots, where the fast paths find it. Later bins
-	// have theirs in pages, which a holder gets when it first needs one. Beyond the pages there are
-	// no slots: the blocks are taken from the lists each time.
+	// fastBins is how many bins have a slot in the cache itself, where the fast paths find it. Later bins
+	// have theirs in pages, which a holder gets when it first needs one. Bins beyond the pages have no
+	// slots: their blocks are taken from the lists each time.
 	fastBins = 512
 	pageBins = 64
 	maxPages = 128
@@ -109,11 +118,11 @@ const (
 	nullBin = fastBins - 1
 )
 
-// slots are all slots of one holder.
-type slots struct {
+// A cache is what one holder, a P or a Local, keeps: a slot for each bin.
+type cache struct {
 	// hot is the address of the slot that was last refilled or freed into. Frees try it first: the
 	// address tells whether the block belongs there, and the last bin is usually the next one, too.
-	// It is never a slot of blocks of arenas; see owned.go.
+	// It is never a slot of blocks of arenas.
 	hot uintptr
 	// newest is the type T whose New last refilled a slot, as a nil *T, and the slot's address. New
 	// tries it first: comparing types costs less than finding a slot.
@@ -123,8 +132,8 @@ type slots struct {
 	}
 	// Guarded by the heap's lock: whether they are among the active ones, and whether they are
 	// there without a holder.
-	listed, retired bool
-	// owner is the address of the Local whose slots these are, 0 for none: it distinguishes the
+	listed, unused bool
+	// owner is the address of the Local whose cache this is, 0 for none: it distinguishes the
 	// Local from an older copy that was written over a closed one.
 	owner uintptr
 	slow  uint // Allocations that took the slow path, for tests.
@@ -138,11 +147,11 @@ type slots struct {
 	more [maxPages]atomic.Uintptr
 }
 
-// noSlots never have a block. They serve holders without slots of their own, and are never written.
-var noSlots slots
+// noCache never has a block. It serves holders without a cache of their own, and is never written.
+var noCache cache
 
 // slot is the slot of a bin, or nil if c is nil, if c has none yet or if the bin never has one.
-func (c *slots) slot(b *bin) *slot {
+func (c *cache) slot(b *bin) *slot {
 	if c == nil || !b.slotted {
 		return nil
 	}
@@ -161,7 +170,7 @@ func (c *slots) slot(b *bin) *slot {
 // free into, and the slab in use. Only the holder writes it. Others read the mask to find double
 // frees: while the word at word names this holder, mask holds the group's remaining free blocks.
 //
-// The mask and the count of sample.go are one word, because an allocation changes both, and to load
+// The mask and the count for sampling are one word, because an allocation changes both, and to load
 // and store one costs less. Others read all of it and use the mask alone, which even a 32-bit
 // processor stores at once.
 //
@@ -180,13 +189,13 @@ type slot struct {
 	wipe  bool    // Blocks are cleared when freed.
 	drawn drawing // What left was drawn for.
 
-	// untold says that groups of the slab that base lies in were checked in and are not in the
+	// uncounted says that groups of the slab that base lies in were checked in and are not in the
 	// slab's count yet; fulls is the number of full ones among them. See leave.
-	untold bool
-	fulls  uint16
-	_      [3 * (8 - ptrSize)]byte
-	run    uint8 // The number of the purge's run before the last ask; it wraps around.
-	asks   uint8 // How often the holder has asked supply for blocks since; see asksRarely.
+	uncounted bool
+	fulls     uint16
+	_         [3 * (8 - ptrSize)]byte
+	run       uint8 // The number of the purge's run before the last ask; it wraps around.
+	asks      uint8 // How often the holder has asked supply for blocks since; see asksRarely.
 }
 
 // leftShift is where the count begins in a slot's state.
@@ -203,13 +212,13 @@ type kind struct {
 	budgets  []*budget     // That of the heap, and that of the purpose.
 	typ      reflect.Type  // Nil for plain memory.
 	wipe     bool          // Blocks are cleared when freed, too.
-	owned    bool          // Blocks belong to arenas, which alone free them. See owned.go.
+	owned    bool          // Blocks belong to arenas, which alone free them.
 	pointers bool          // Values of typ hold pointers, off the heap: their blocks are always wiped.
 
-	twin   atomic.Pointer[kind] // Serves sampled blocks; made on first use. See sample.go.
-	origin *kind                // Not nil in a twin.
+	sampled  atomic.Pointer[kind] // Serves sampled blocks; made on first use.
+	ordinary *kind                // Not nil in a kind for sampled blocks.
 
-	arenas atomic.Pointer[kind] // Serves the blocks of arenas; made on first use. See owned.go.
+	arenas atomic.Pointer[kind] // Serves the blocks of arenas; made on first use.
 
 	bins [sizeclass.Count + 1]atomic.Pointer[bin] // By class; largeClass is the last.
 
@@ -240,10 +249,10 @@ func (k *kind) cleared(old, n, have uintptr) (lo, hi uintptr) {
 	return old, min(n, have)
 }
 
-// self is the kind that allocations ask for: k itself, or that of which it is the twin.
+// self is the kind that allocations ask for: k itself, or that for whose sampled blocks it is.
 func (k *kind) self() *kind {
-	if k.origin != nil {
-		return k.origin
+	if k.ordinary != nil {
+		return k.ordinary
 	}
 	return k
 }
@@ -269,15 +278,8 @@ type purposeState struct {
 	options PurposeOptions
 	plain   *kind
 
-	typed [16]atomic.Pointer[typedKind] // By the hash of the type, the newest first.
-	mu    sync.Mutex                    // Held to add one.
-}
-
-// A typedKind is the kind of the values of one type under a purpose. It never changes.
-type typedKind struct {
-	desc  *typeDesc
-	kind  *kind
-	older *typedKind // Of the same hash.
+	typed sync.Map   // From a *typeDesc to the kind of its values.
+	mu    sync.Mutex // Held to add one.
 }
 
 // PurposeOptions configure a [Purpose]. The zero value makes an ordinary account.
@@ -295,7 +297,7 @@ type PurposeOptions struct {
 // in the heap's budget and in that of its purpose; see kind.budgets.
 type budget struct {
 	who      string        // Whose it is, in errors.
-	held     atomic.Int64  // Bytes in spans, and in blocks beside them. Written under the heap's lock.
+	held     atomic.Int64  // Bytes in spans, and in recorded blocks that lie in none. Written under the heap's lock.
 	limit    atomic.Int64  // Of held, 0 for none. Written under that lock.
 	refusals atomic.Uint32 // Since held was well below the limit.
 }
@@ -364,11 +366,11 @@ type span struct {
 	blocks   uint16
 	hint     uint16 // The next group that the holder of a current slab tries; 0 in others.
 	shift    uint8  // log2 of the blocks in a group.
-	claimed  bool   // The purge holds groups of it; guarded by the heap's lock.
+	purging  bool   // The purge holds groups of it; guarded by the heap's lock.
 	state    atomic.Uint32
 	full     atomic.Uint32 // Groups all of whose blocks are free in the word. In a large block: 1 if it is sampled.
-	touched  atomic.Uint32 // What the purge knows of it: see purge.go. In a large block: see resampleLarge.
-	idle     atomic.Uint32 // Idle pages: see idle.go. In a large block: the granules of its range; see takeRange.
+	touched  atomic.Uint32 // What the purge knows of it: touchedNot and so on. In a large block: see resampleLarge.
+	idle     atomic.Uint32 // Idle pages; see idleWords. In a large block: the granules of its range; see takeRange.
 }
 
 const spanBytes = 64
@@ -389,7 +391,7 @@ const (
 	spanListed          // A slab in its bin's list.
 	spanCurrent         // A slab in use by one holder.
 	spanLarge           // A large block.
-	spanInHand          // A large block that a goroutine makes, resizes or clears at this moment, and a slab that it makes. Nobody else may free it.
+	spanBusy            // A large block that a goroutine makes, resizes or clears at this moment, and a slab that it makes. Nobody else may free it.
 )
 
 // What span.touched says: whether blocks were freed in the slab since it was last purged, and whether
@@ -683,12 +685,12 @@ func (d *typeDesc) kindKey() uintptr {
 type Local struct {
 	_     noCopy
 	self  *Local // The Local itself. A copy and the zero Local have another value here.
-	slots *slots // noSlots if the Local has no slots of its own.
+	cache *cache // noCache if the Local has no cache of its own.
 	id    int    // Holder number, or closedLocal, or sharedLocal.
 	calls int    // Written by each call under the race detector.
 
 	handle  *handle         // Stays when the program drops the Local.
-	cleanup runtime.Cleanup // Reclaims the slots of a dropped Local.
+	cleanup runtime.Cleanup // Reclaims the cache of a dropped Local.
 }
 
 // A handle is what offheap knows of a Local apart from the Local itself: enough to end one that the
@@ -708,14 +710,14 @@ func (*noCopy) Lock() {}
 
 func (*noCopy) Unlock() {}
 
-// tracked serves every block where the slabs do not: with the kill switch, in the debug modes, and
-// under the race detector. Then no holder has slots, so that each call misses the fast path and
+// recorder serves every block where the slabs do not: with the kill switch, in the debug modes, and
+// under the race detector. Then no holder has a cache, so that each call misses the fast path and
 // comes here.
 //
 // It keeps the promises of the ordinary way, at a price: a record of each block keeps it alive
 // while nothing but a Ref or another block leads to it, and finds bad frees and counts bytes. Where
-// blocks lie is another matter (see memory), and the checks of the debug modes are in debug*.go.
-type tracked struct {
+// blocks lie is another matter (see memory), and the checks of the debug modes are in debug.go.
+type recorder struct {
 	blocks blockTable
 	inUse  atomic.Int64
 	made   atomic.Uint64 // Blocks, ever.
@@ -727,11 +729,11 @@ type tracked struct {
 	modes   debugmode.Config // Zero for the kill switch and the race detector alone.
 	unpaged bool             // There are no guarded pages.
 	under   *heap            // It gives the memory of blocks that are not guarded; nil: the Go heap does.
-	kinds   sync.Map         // From a kind of h to its twin of under.
+	kinds   sync.Map         // From a kind of h to that of under.
 	goes    goRanges
 }
 
-// A block is one that tracked keeps a record of.
+// A block is one that recorder keeps a record of.
 type block struct {
 	addr uintptr
 	size uintptr // The requested bytes.
@@ -759,11 +761,11 @@ type blockTable struct {
 const (
 	tablePage     = 1 << tablePageBits
 	tablePageBits = 12
-	// trackedMax bounds a block: 64 GiB, or 512 MiB on 32-bit systems. What the Go heap cannot give
+	// recordedMax bounds a block: 64 GiB, or 512 MiB on 32-bit systems. What the Go heap cannot give
 	// ends the process without an error, so that the impossible must be refused before.
-	trackedMax     = 1 << trackedMaxBits
-	trackedMaxBits = 29 + 7*is64Int
-	tablePowers    = trackedMaxBits - tablePageBits
+	recordedMax     = 1 << recordedMaxBits
+	recordedMaxBits = 29 + 7*is64Int
+	tablePowers     = recordedMaxBits - tablePageBits
 )
 
 // tableShard is a table of blocks by the page, or the larger unit, that they begin in.
@@ -810,45 +812,27 @@ const goWindow = 1 << (24 + 16*is64Int)
 
 func (h *heap) binByID(id uint32) *bin { return (*h.bins.Load())[id] }
 
-// records is the tracked that serves the heap, or nil if the slabs do. A heap chooses once, when it
-// starts. The fast paths do not ask: a heap that is served by a tracked has no slots.
-func (h *heap) records() *tracked { return h.tracker.Load() }
+// serving is the recorder that serves the heap, or nil if the slabs do. A heap chooses once, when it
+// starts. The fast paths do not ask: a heap that a recorder serves has no caches.
+func (h *heap) serving() *recorder { return h.recorder.Load() }
 
 // slabs is the heap with the slabs that the memory of blocks comes from. If blocks come from the Go
 // heap, the slabs serve no block.
 func (h *heap) slabs() *heap {
-	if t := h.records(); t != nil && t.under != nil {
+	if t := h.serving(); t != nil && t.under != nil {
 		return t.under
 	}
 	return h
 }
 
-// cache returns the slots of a holder, or nil if it has none yet.
-func (h *heap) cache(id int) *slots {
+// cache returns the cache of a holder, or nil if it has none yet.
+func (h *heap) cache(id int) *cache {
 	addr := h.caches[id].Load()
 	if addr == 0 {
 		return nil
 	}
-	return unsafex.At[slots](addr)
+	return unsafex.At[cache](addr)
 }
-
-// Sampling.
-//
-// Some allocations, chosen at random, are sampled: for the profile, in which every byte has the
-// same probability to make its block a sample, and for guarded pages, one in a number of blocks.
-// Each slot counts down the blocks that it allocates before the next sampled one (slot.left, in one
-// word with its free blocks), so that exactly that allocation takes the slow path. Without sampling
-// it counts down, too, from a number so large that the slow path's cost is negligible. At zero the
-// slow path checks whether sampling is on now.
-//
-// All blocks of a slot have one size. That the number of blocks before the next sampled one is
-// drawn anew for each slot, each time, therefore gives what a single stream of bytes with
-// exponential gaps would: each block is sampled with a probability that depends on its size alone,
-// whatever happened before.
-//
-// A sampled block comes from a bin of its own, that of its kind's twin, which has no slots. So a
-// free of it finds no slot, takes the slow way, and there the record of the block is dropped. Large
-// blocks take the slow way anyway, and bear a mark.
 
 // drawing says what the count of a slot was drawn for.
 type drawing uint8

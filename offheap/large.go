@@ -28,16 +28,16 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	take := func() (err error) {
 		sp, dirty, err = h.allocSpan(b, count, max(align, granule), func(sp *span) {
 			sp.full.Store(0)
-			sp.state.Store(spanInHand) // Until it is complete: a free of a stale slice may name the address.
+			sp.state.Store(spanBusy) // Until it is complete: a free of a stale slice may name the address.
 		})
 		return err
 	}
 	err := take()
 	if err != nil {
-		err = h.again(b, err, take)
+		err = h.retry(b, err, take)
 	}
 	if err != nil {
-		h.tellGrowth()
+		h.followGrowth()
 		return 0, err
 	}
 	addr := sp.base
@@ -53,7 +53,7 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 		}
 	}
 	sp.state.Store(spanLarge)
-	h.tellGrowth()
+	h.followGrowth()
 	return addr, nil
 }
 
@@ -100,11 +100,11 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
 	ok := h.resizeLocked(b, sp, want, have, &dirty)
 	if ok {
-		sp.state.Store(spanInHand) // Until it is cleared: a second free would let another block be cleared.
+		sp.state.Store(spanBusy) // Until it is cleared: a second free would let another block be cleared.
 		defer sp.state.Store(spanLarge)
 	}
 	h.mu.Unlock()
-	h.tellGrowth()
+	h.followGrowth()
 	if !ok {
 		return 0
 	}
@@ -141,7 +141,7 @@ func (h *heap) clearLarge(op string, sp *span, addr, lo, hi uintptr) {
 	h.lockLarge(op, sp, addr)
 	ok := hi <= sp.bytes()
 	if ok {
-		sp.state.Store(spanInHand)
+		sp.state.Store(spanBusy)
 		defer sp.state.Store(spanLarge)
 	}
 	h.mu.Unlock()

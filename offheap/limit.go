@@ -35,9 +35,9 @@ func checkLimitArgument(n int64) {
 	}
 }
 
-// again makes a request of b, which failed with err, once more. No purge is under way meanwhile. If a
+// retry makes a request of b, which failed with err, once more. No purge is under way meanwhile. If a
 // flush may help, it comes first.
-func (h *heap) again(b *bin, err error, request func() error) error {
+func (h *heap) retry(b *bin, err error, request func() error) error {
 	h.purge.mu.Lock()
 	defer h.purge.mu.Unlock()
 	if h.worthFlushing(b, err) {
@@ -65,8 +65,8 @@ func (h *heap) worthFlushing(b *bin, err error) bool {
 	return n&(n-1) == 0 || h.psHoldFree(b)
 }
 
-// nearLimit says whether the limits leave no room for another slab of b.
-func (b *bin) nearLimit() bool {
+// limitReached says whether the limits leave no room for another slab of b.
+func (b *bin) limitReached() bool {
 	for _, g := range b.kind.budgets {
 		if !g.leaves(int64(b.granules) * granule) {
 			return true

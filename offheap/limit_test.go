@@ -54,7 +54,7 @@ func TestLimitMeanwhile(t *testing.T) {
 		fake := &fakemem.Fake{}
 		h = releasedHeap(t, fake).heap
 		h.limit.Store(limit)
-		h.growthHook = again
+		h.onGrowth = again
 		if err := c.fill(h); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}

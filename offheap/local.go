@@ -35,9 +35,9 @@ func (l *Local) own(op string) *Local {
 	return l
 }
 
-// live says whether the slots are those of l. They are not if l is a copy, zero or closed: the next
+// live says whether the cache is that of l. It is not if l is a copy, zero or closed: the next
 // Local may have them after Close.
-func (l *Local) live() bool { return l.slots != nil && l.slots.owner == unsafex.Addr(l) }
+func (l *Local) live() bool { return l.cache != nil && l.cache.owner == unsafex.Addr(l) }
 
 // check panics if op must not use l.
 func (l *Local) check(op string) {
@@ -61,7 +61,7 @@ func (l *Local) check(op string) {
 // Alloc is [Alloc].
 func (l *Local) Alloc(n int) []byte {
 	if uint(n-1) < sizeclass.Max && l.live() {
-		addr := l.slots.bins[sizeclass.Of(uintptr(n))].pop()
+		addr := l.cache.bins[sizeclass.Of(uintptr(n))].pop()
 		runtime.KeepAlive(l) // As in AllocUninit.
 		if addr != 0 {
 			b := unsafex.Bytes(addr, uintptr(n))
@@ -83,8 +83,8 @@ func (l *Local) TryAlloc(n int) ([]byte, error) {
 // AllocUninit is [AllocUninit].
 func (l *Local) AllocUninit(n int) []byte {
 	if uint(n-1) < sizeclass.Max && l.live() {
-		addr := l.slots.bins[sizeclass.Of(uintptr(n))].pop()
-		runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
+		addr := l.cache.bins[sizeclass.Of(uintptr(n))].pop()
+		runtime.KeepAlive(l) // Until here: the cache of a Local that is garbage is emptied.
 		if addr != 0 {
 			return unsafex.Bytes(addr, uintptr(n))
 		}
@@ -110,14 +110,14 @@ func (l *Local) Free(b []byte) {
 		return
 	}
 	if l.live() {
-		s := l.slots.hottest()
+		s := l.cache.hottest()
 		done := s.push(addr)
 		if done {
 			if s.wipe {
 				s.clear(addr)
 			}
 		} else {
-			done = n <= sizeclass.Max && l.slots.push(sizeclass.Of(n), addr)
+			done = n <= sizeclass.Max && l.cache.push(sizeclass.Of(n), addr)
 		}
 		runtime.KeepAlive(l)
 		if done {
@@ -136,36 +136,36 @@ func (l *Local) Close() {
 	l.check("Close")
 	l.cleanup.Stop()
 	l.handle.close()
-	l.slots, l.id = &noSlots, closedLocal
+	l.cache, l.id = &noCache, closedLocal
 }
 
 // This file is the life of a Local:
 //
-//  1. newLocal takes a holder number and its slots, and attaches a cleanup to the Local.
-//  2. The Local and nothing else allocates through the slots: its methods check whether the slots
-//     name it as their owner before they touch the slots. So a copy never does, and neither does the
+//  1. newLocal takes a holder number and its cache, and attaches a cleanup to the Local.
+//  2. The Local and nothing else allocates through the cache: its methods check whether the cache
+//     names it as its owner before they touch the cache. So a copy never does, and neither does the
 //     Local itself after Close if an older copy was written over it. Other paths compare self, too.
-//  3. Close, or the cleanup of a Local that the program dropped, checks everything in and retires
+//  3. Close, or the cleanup of a Local that the program dropped, checks everything in and returns
 //     the number. Then the next Local may have it: no Local that can be used has it any more.
 //
 // The cleanup runs once no pointer to the Local is left. A copy counts as a pointer, through its
-// self. The fast paths keep the Local alive until they have changed the slots (KeepAlive).
+// self. The fast paths keep the Local alive until they have changed the cache (KeepAlive).
 
 func (h *heap) newLocal() *Local {
 	h.start()
-	l := &Local{id: sharedLocal, slots: &noSlots}
+	l := &Local{id: sharedLocal, cache: &noCache}
 	l.self = l
 	if id, c := h.takeNumber(); c != nil {
-		l.id, l.slots, c.owner = id, c, unsafex.Addr(l)
+		l.id, l.cache, c.owner = id, c, unsafex.Addr(l)
 	}
 	l.handle = newHandle(h, l.id)
 	l.cleanup = runtime.AddCleanup(l, (*handle).drop, l.handle)
 	return l
 }
 
-// takeNumber is a holder number with its slots, or nil if there is none left.
-func (h *heap) takeNumber() (int, *slots) {
-	if h.records() != nil {
+// takeNumber is a holder number with its cache, or nil if there is none left.
+func (h *heap) takeNumber() (int, *cache) {
+	if h.serving() != nil {
 		return 0, nil
 	}
 	h.mu.Lock()
@@ -193,13 +193,13 @@ func (h *heap) closeLocal(id int) {
 	c := h.cache(id)
 	c.owner = 0
 	h.emptyCache(c)
-	h.retireCache(id)
+	h.unlistCache(id)
 }
 
 // newHandle is the handle of a Local that an exported function makes for its caller.
 func newHandle(h *heap, id int) *handle {
 	n := &handle{h: h, id: id}
-	t := h.records()
+	t := h.serving()
 	if !t.marked() {
 		return n
 	}

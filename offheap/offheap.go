@@ -113,16 +113,16 @@ func (h *heap) request(align uintptr, zero bool) request {
 //go:nosplit
 func alloc(bin uint32) uintptr {
 	p := percpu.Acquire()
-	addr := std.pslots(p.ID()).bins[bin&(fastBins-1)].pop()
+	addr := std.pcache(p.ID()).bins[bin&(fastBins-1)].pop()
 	p.Release()
 	return addr
 }
 
-// free gives a block to the P's slots, to that of the bin if it does not belong to the hot one. It
+// free gives a block to the P's cache, to the slot of the bin if it does not belong to the hot one. It
 // reports false, and has done nothing, if the caller must ask freeSlow. bin is below fastBins.
 func free(bin uint32, addr uintptr) bool {
 	p := percpu.Acquire()
-	c := std.pslots(p.ID())
+	c := std.pcache(p.ID())
 	s := c.hottest()
 	done := true
 	if s.push(addr) {
@@ -139,7 +139,7 @@ func free(bin uint32, addr uintptr) bool {
 // freeColder is free for a block that the hot slot has refused.
 func freeColder(bin uint32, addr uintptr) bool {
 	p := percpu.Acquire()
-	done := std.pslots(p.ID()).push(bin, addr)
+	done := std.pcache(p.ID()).push(bin, addr)
 	p.Release()
 	return done
 }

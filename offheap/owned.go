@@ -24,8 +24,8 @@ import (
 // bin anyway. The arena's own free looks for the slot of the block's bin.
 
 func init() {
-	owner.Make, owner.Free, owner.TellLate = makeOwned, freeOwned, tellLate
-	owner.Beside = std.besideRegions
+	owner.Make, owner.Free, owner.TellLate = makeOwned, freeOwned, panicLate
+	owner.Beside = std.blockAround
 }
 
 // makeOwned is owner.Make.
@@ -57,7 +57,7 @@ func freeOwned(addr uintptr, t reflect.Type) {
 	if t != nil {
 		op = "FreeSlice"
 	}
-	r := std.records()
+	r := std.serving()
 	if r == nil {
 		std.freeOwned(addr, op)
 		return
@@ -68,16 +68,16 @@ func freeOwned(addr uintptr, t reflect.Type) {
 	r.freeOnly(addr, op, true)
 }
 
-// tellLate panics with what a free of freeOwned has found in another block.
-func tellLate() {
-	if r := std.records(); r != nil {
-		r.tellLate()
+// panicLate panics with what a free of freeOwned has found in another block.
+func panicLate() {
+	if r := std.serving(); r != nil {
+		r.panicLate()
 	}
 }
 
-// besideRegions is owner.Beside.
-func (h *heap) besideRegions(addr uintptr) (begin uintptr, ok bool) {
-	t := h.records()
+// blockAround is owner.Beside.
+func (h *heap) blockAround(addr uintptr) (begin uintptr, ok bool) {
+	t := h.serving()
 	if t == nil {
 		return 0, false
 	}

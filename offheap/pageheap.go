@@ -20,7 +20,7 @@ import (
 
 // allocSpan makes a span of n granules for bin b and shows it in the page map. setup writes the group
 // words before anyone sees the span. dirty lists what of the span may hold old data. The caller calls
-// tellGrowth once it holds no lock.
+// followGrowth once it holds no lock.
 func (h *heap) allocSpan(b *bin, n int, align uintptr, setup func(*span)) (s *span, dirty dirtyRuns, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -28,11 +28,11 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, setup func(*span)) (s *sp
 	return s, dirty, err
 }
 
-// tellGrowth makes the memory limit follow if much was taken since it last did. The caller holds no
+// followGrowth makes the memory limit follow if much was taken since it last did. The caller holds no
 // lock.
-func (h *heap) tellGrowth() {
+func (h *heap) followGrowth() {
 	if h.grown.Load() && h.grown.Swap(false) {
-		h.growthHook()
+		h.onGrowth()
 	}
 }
 
@@ -96,8 +96,8 @@ func (h *heap) count(b *bin, n int64) {
 // freeSpan takes a span apart whose blocks are all free and which no list and no holder knows.
 func (h *heap) freeSpan(b *bin, s *span) {
 	h.mu.Lock()
-	if s.claimed {
-		s.state.Store(spanUnlisted) // The purge will settle it when it is done.
+	if s.purging {
+		s.state.Store(spanUnlisted) // The purge returns it when it is done.
 		h.mu.Unlock()
 		return
 	}
@@ -142,11 +142,6 @@ func (h *heap) allocGranules(b *bin, n int, align uintptr, dirty *dirtyRuns) (gr
 	g, err := h.freshGranules(k, room, align, dirty)
 	if err != nil && room > n { // There may be room for the block alone.
 		g, err = h.freshGranules(k, n, align, dirty)
-	}
-	if err != nil {
-		if g, ok := k.takeLongRange(n, align); ok {
-			return g, nil
-		}
 	}
 	return g, err
 }
@@ -315,17 +310,6 @@ func (k *kind) takeRange(n int, align uintptr) (granuleRange, bool) {
 	return granuleRange{}, false
 }
 
-// takeLongRange takes the shortest freed range that is long enough, when there is no room for a new one. The caller holds the lock.
-func (k *kind) takeLongRange(n int, align uintptr) (granuleRange, bool) {
-	best := math.MaxInt
-	for length, list := range k.ranges {
-		if length >= n && len(list) > 0 {
-			best = min(best, length)
-		}
-	}
-	return k.takeOf(best, align)
-}
-
 // takeOf takes the last freed range of a length.
 func (k *kind) takeOf(length int, align uintptr) (granuleRange, bool) {
 	list := k.ranges[length]
@@ -433,7 +417,6 @@ func (h *heap) commitExactly(r *region, step uintptr) error {
 		return outOfMemory("page map", step, err)
 	}
 	if err := h.mem.Commit(r.base+r.committed, step); err != nil {
-		r.pages.decommit(h.mem, r.committed, r.committed+step)
 		return outOfMemory("blocks", step, err)
 	}
 	from := r.committed

@@ -76,14 +76,12 @@ func newPageMap(mem vmem.Memory, size uintptr) (m pageMap, err error) {
 }
 
 // commit makes the map usable for the first want bytes of a region of size bytes, of which it is
-// for the first have. If it fails, what it has committed is decommitted.
+// for the first have. What it has committed when it fails
+// stays so, and the next commit takes it again: it is only a charge.
 func (m *pageMap) commit(mem vmem.Memory, have, want uintptr) error {
 	for level := range mapLevels {
 		if from, to := m.span(have, want, level); from < to {
 			if err := mem.Commit(from, to-from); err != nil {
-				for l := range level {
-					m.decommitLevel(mem, have, want, l)
-				}
 				return err
 			}
 		}
@@ -91,26 +89,13 @@ func (m *pageMap) commit(mem vmem.Memory, have, want uintptr) error {
 	return nil
 }
 
-// decommit undoes commit. Nothing was noted there.
-func (m *pageMap) decommit(mem vmem.Memory, have, want uintptr) {
-	for level := range mapLevels {
-		m.decommitLevel(mem, have, want, level)
-	}
-}
-
-func (m *pageMap) decommitLevel(mem vmem.Memory, have, want uintptr, level int) {
-	if from, to := m.span(have, want, level); from < to {
-		_ = mem.Decommit(from, to-from, "offheap page map") // It is only a charge, and the next commit uses it.
-	}
-}
-
 // span is the range of a level's array that a region needs for want bytes and not for have.
 func (m *pageMap) span(have, want uintptr, level int) (from, to uintptr) {
 	return m.levels[level] + mapBytes(have, level), m.levels[level] + mapBytes(want, level)
 }
 
-// slot is the entry of unit i of a level.
-func (m *pageMap) slot(level int, i uintptr) *uintptr {
+// entryAt is the entry of unit i of a level.
+func (m *pageMap) entryAt(level int, i uintptr) *uintptr {
 	return unsafex.At[uintptr](m.levels[level] + i*ptrSize)
 }
 
@@ -126,15 +111,15 @@ func (m *pageMap) lookUp(i uintptr) uintptr {
 //go:noinline
 func (m *pageMap) lookUpAbove(i uintptr) uintptr {
 	for level := 1; level < mapLevels; level++ {
-		if rec := atomic.LoadUintptr(m.slot(level, i>>(mapShift*level))); rec != 0 {
+		if rec := atomic.LoadUintptr(m.entryAt(level, i>>(mapShift*level))); rec != 0 {
 			return rec
 		}
 	}
 	// Where a block shrinks, its end moves to lower levels, which are written first.
-	if rec := atomic.LoadUintptr(m.slot(1, i>>mapShift)); rec != 0 {
+	if rec := atomic.LoadUintptr(m.entryAt(1, i>>mapShift)); rec != 0 {
 		return rec
 	}
-	return atomic.LoadUintptr(m.slot(0, i))
+	return atomic.LoadUintptr(m.entryAt(0, i))
 }
 
 // mapNote says where a span is noted: in two ranges of entries of each level.
@@ -174,7 +159,7 @@ func (m *pageMap) renote(i, was, end, rec uintptr) (fresh int64) {
 		for _, r := range ranges {
 			for k := r.lo; k < r.hi; k++ {
 				if a, b := now[level][0], now[level][1]; (k < a.lo || k >= a.hi) && (k < b.lo || k >= b.hi) {
-					atomic.StoreUintptr(m.slot(level, k), 0)
+					atomic.StoreUintptr(m.entryAt(level, k), 0)
 				}
 			}
 		}
@@ -185,7 +170,7 @@ func (m *pageMap) renote(i, was, end, rec uintptr) (fresh int64) {
 // fill writes the entries [i, end) of a level.
 func (m *pageMap) fill(level int, i, end, rec uintptr) (fresh int64) {
 	for k := i; k < end; k++ {
-		atomic.StoreUintptr(m.slot(level, k), rec)
+		atomic.StoreUintptr(m.entryAt(level, k), rec)
 	}
 	first, last := m.page(level, i), m.page(level, end-1)
 	for len(m.touched)*wordBits <= last {

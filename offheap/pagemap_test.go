@@ -235,38 +235,3 @@ func TestAbsurdSizes(t *testing.T) {
 		t.Errorf("%d calls to the system; before %+v, after %+v", fake.Calls()-calls, before, now)
 	}
 }
-
-// TestFailedGrowthKeepsNoPageMap: where blocks cannot be committed, the page map for them is not
-// either.
-func TestFailedGrowthKeepsNoPageMap(t *testing.T) {
-	needOwnMemory(t)
-	fake := &fakemem.Fake{}
-	h := releasedHeap(t, fake)
-	if _, err := h.TryAlloc(100); err != nil {
-		t.Fatal(err)
-	}
-	const size = 16 << 20
-	commits := fake.Calls(vmem.OpCommit)
-	b, err := h.TryAlloc(size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := fake.Calls(vmem.OpCommit) - commits // The last is that of the blocks.
-	h.Free(b)
-	h = releasedHeap(t, fake)
-	if _, err := h.TryAlloc(100); err != nil {
-		t.Fatal(err)
-	}
-	undone := fake.Calls(vmem.OpDecommit)
-	fake.FailFrom(n, vmem.OpCommit)
-	if _, err := h.TryAlloc(size); !errors.Is(err, ErrOutOfMemory) {
-		t.Fatalf("want ErrOutOfMemory, got %v", err)
-	}
-	if fake.Calls(vmem.OpDecommit) == undone {
-		t.Error("the page map stays committed")
-	}
-	fake.Heal()
-	if _, err := h.TryAlloc(size); err != nil {
-		t.Error(err)
-	}
-}

@@ -33,7 +33,7 @@ func (p *purgeState) follow() {
 	p.h.mu.Lock()
 	p.h.synced = p.h.held.Load()
 	p.h.mu.Unlock()
-	p.h.growthHook()
+	p.h.onGrowth()
 }
 
 // run purges what has been free long enough, or everything. It reports whether more is to come.
@@ -140,7 +140,7 @@ func (h *heap) purgeSlabs(all bool) (more bool) {
 	return more
 }
 
-// nextQuiet finds the next slab at or after granule *at that is due, and claims its free groups,
+// nextQuiet finds the next slab at or after granule *at that is due, and locks its free groups,
 // which keeps it from being taken apart. Slabs that were touched since the last tick are marked for the
 // next one.
 func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bool) {
@@ -163,37 +163,37 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bo
 			more = true
 			continue
 		}
-		if sp.state.Load() == spanInHand {
+		if sp.state.Load() == spanBusy {
 			more = true
 			continue
 		}
 		sp.touched.Store(touchedNot)
 		invariants.Window()
-		if sp.claimAll() {
-			sp.claimed = true
+		if sp.lockFreeGroups() {
+			sp.purging = true
 			return sp, more
 		}
 	}
 	return nil, more
 }
 
-// claimAll claims the groups with free blocks and says whether there were any. Groups without any
-// are not held: holder and bits show a claim.
-func (s *span) claimAll() bool {
+// lockFreeGroups locks the groups with free blocks and says whether there were any. Groups without any
+// are not locked: holder and bits show a lock.
+func (s *span) lockFreeGroups() bool {
 	any := false
 	for g := range s.groups() {
 		w := s.word(g)
 		if freeBits(unsafex.Load64(w)) == 0 {
 			continue
 		}
-		if _, ok := claim(w); ok {
+		if _, ok := lockGroup(w); ok {
 			any = true
 		}
 	}
 	return any
 }
 
-// purgeSlab purges the pages of a slab that lie in claimed free blocks, and ends the claims. It reports
+// purgeSlab purges the pages of a slab that lie in free blocks of locked groups, and unlocks these. It reports
 // false if the system refused that.
 func (h *heap) purgeSlab(r *region, sp *span) (ok bool) {
 	ok = true
@@ -236,13 +236,13 @@ func (h *heap) purgeSlab(r *region, sp *span) (ok bool) {
 	invariants.Window()
 	for g := range sp.groups() {
 		if holderOf(unsafex.Load64(sp.word(g))) == purger {
-			disclaim(sp.word(g))
+			unlockGroup(sp.word(g))
 		}
 	}
 	h.mu.Lock()
-	sp.claimed = false
+	sp.purging = false
 	h.mu.Unlock()
 	invariants.Window()
-	h.settle(sp)
+	h.returnSlab(sp)
 	return ok
 }

@@ -43,7 +43,7 @@ func TestRefusedPurgeOfSlab(t *testing.T) {
 		fake := &fakemem.Fake{}
 		h := releasedHeap(t, fake)
 		sp, blocks := slabInUse(t, h.heap, h.bin(h.plain, sizeclass.Of(size)))
-		h.settleCurrent(sp.addr())
+		h.uncacheSlab(sp.addr())
 		for _, addr := range blocks[1:] {
 			h.freeSlow(addr, nil, "Free")
 		}
@@ -79,7 +79,7 @@ func TestPurgeOfLastPage(t *testing.T) {
 			t.Fatal("the blocks fill the slab")
 		}
 		*unsafex.At[byte](rest) = 1 // So its page takes memory.
-		h.settleCurrent(sp.addr())
+		h.uncacheSlab(sp.addr())
 		for _, addr := range blocks[1:] {
 			h.freeSlow(addr, nil, "Free")
 		}
@@ -124,5 +124,5 @@ func TestPurgeOfCurrentSlab(t *testing.T) {
 		t.Errorf("%d bytes of the slab are idle, want %d", n, want)
 	}
 	h.freeSlow(blocks[0], nil, "Free")
-	h.settleCurrent(sp.addr())
+	h.uncacheSlab(sp.addr())
 }

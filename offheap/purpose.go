@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
-	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -97,19 +96,17 @@ func (s *purposeState) kindFor(d *typeDesc) *kind {
 	if !d.typed {
 		return s.plain
 	}
-	head := &s.typed[typeinfo.Hash(d.key)%uintptr(len(s.typed))]
-	if k := head.Load().find(d); k != nil {
-		return k
+	if k, ok := s.typed.Load(d); ok {
+		return k.(*kind)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	newest := head.Load()
-	k := newest.find(d)
-	if k == nil { // Another goroutine may have made it meanwhile.
+	k, ok := s.typed.Load(d)
+	if !ok { // Another goroutine may have made it meanwhile.
 		k = std.newKind(s, d)
-		head.Store(&typedKind{desc: d, kind: k, older: newest})
+		s.typed.Store(d, k)
 	}
-	return k
+	return k.(*kind)
 }
 
 // binOf is the bin of values of a type under the purpose, nullBin if the fast path must not serve it.
@@ -121,16 +118,6 @@ func (s *purposeState) binOf(d *typeDesc) uint32 {
 		return b.id
 	}
 	return nullBin
-}
-
-// find is the kind of the type among t and the older ones, or nil.
-func (t *typedKind) find(d *typeDesc) *kind {
-	for ; t != nil; t = t.older {
-		if t.desc == d {
-			return t.kind
-		}
-	}
-	return nil
 }
 
 // SetLimit bounds the bytes in slabs and large blocks of the purpose, which shares them with no other; 0

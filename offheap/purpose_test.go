@@ -211,7 +211,7 @@ func untilLimit(t *testing.T, try func() error) (n int) {
 // needBatches is for tests of the limits' grain, which fill them with the smallest blocks: without
 // slabs there is none, and with a record for each block it takes minutes.
 func needBatches(t testing.TB) {
-	if std.start(); std.records() != nil && std.records().modes.On() {
+	if std.start(); std.serving() != nil && std.serving().modes.On() {
 		t.Skip("blocks are counted one by one here")
 	}
 }
@@ -220,7 +220,7 @@ func needBatches(t testing.TB) {
 // bytes are as good as others, and would take most of the package's time under the race detector.
 func batches() []int {
 	list := []int{1000, 30_000, 100_000, 1 << 20}
-	if std.records() == nil {
+	if std.serving() == nil {
 		list = append(list, 16)
 	}
 	return list
@@ -346,7 +346,7 @@ func TestTotals(t *testing.T) {
 	if s.InUse < 1<<20 {
 		t.Errorf("%d bytes in use", s.InUse)
 	}
-	if std.records() != nil && std.records().under == nil {
+	if std.serving() != nil && std.serving().under == nil {
 		want = freehold.Totals{} // The Go heap counts these bytes already.
 	}
 	if got != want {

@@ -15,15 +15,15 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-func newTracked(h *heap) *tracked {
-	t := &tracked{h: h}
+func newRecorder(h *heap) *recorder {
+	t := &recorder{h: h}
 	t.freed.most, t.freed.bytesMost = 1024, 16<<20
 	return t
 }
 
 // alloc makes a block.
-func (t *tracked) alloc(q request) (uintptr, error) {
-	if q.n > trackedMax || q.align > maxAlign {
+func (t *recorder) alloc(q request) (uintptr, error) {
+	if q.n > recordedMax || q.align > maxAlign {
 		return 0, outOfMemory("blocks", q.n, errTooLarge)
 	}
 	if err := t.h.charge(q.kind, q.n, t.counter(q.kind)); err != nil {
@@ -39,7 +39,7 @@ func (t *tracked) alloc(q request) (uintptr, error) {
 }
 
 // enter makes b one of the blocks in use.
-func (t *tracked) enter(b *block, zero bool) {
+func (t *recorder) enter(b *block, zero bool) {
 	if b.guarded {
 		t.pages.Add(int64(roundUp(b.size, vmem.PageSize())))
 	}
@@ -67,31 +67,31 @@ func (h *heap) charge(k *kind, n uintptr, of *bin) error {
 // holds the lock.
 func (h *heap) account(k *kind, n int64, of *bin) {
 	h.hold(k, n)
-	h.besideBytes += n
+	h.recordedBytes += n
 	if of != nil {
 		of.out.Add(n)
 	}
 }
 
-func (t *tracked) unaccount(b *block) {
+func (t *recorder) unaccount(b *block) {
 	of := t.counter(b.kind)
 	t.h.mu.Lock()
 	defer t.h.mu.Unlock()
 	t.h.account(b.kind, -int64(b.size), of)
 }
 
-// counter is where a heap of slabs counts the blocks of k that t has beside the slabs. It is nil if
+// counter is where a heap of slabs counts the blocks of k that t has and no slab. It is nil if
 // t serves all blocks.
-func (t *tracked) counter(k *kind) *bin {
-	if t == t.h.records() {
+func (t *recorder) counter(k *kind) *bin {
+	if t == t.h.serving() {
 		return nil
 	}
-	return t.h.bin(t.h.twin(k), largeClass)
+	return t.h.bin(t.h.sampledKind(k), largeClass)
 }
 
 // memory finds a place for a block: on guarded pages, in a heap of slabs, or on the Go heap. It is
 // zero if that was asked for.
-func (t *tracked) memory(q request) (b block, err error) {
+func (t *recorder) memory(q request) (b block, err error) {
 	b = block{size: q.n, room: q.n, kind: q.kind, desc: q.desc}
 	if t.modes.Guard && !t.unpaged && t.guard(&b, q.align) {
 		return b, nil
@@ -102,7 +102,7 @@ func (t *tracked) memory(q request) (b block, err error) {
 		return b, nil
 	}
 	// Under a sanitizer no code may write to the block yet.
-	in := request{kind: t.twin(q.kind), n: b.room, align: q.align, zero: q.zero && !sanitize.Enabled}
+	in := request{kind: t.underKind(q.kind), n: b.room, align: q.align, zero: q.zero && !sanitize.Enabled}
 	for {
 		if b.addr, err = t.under.allocate(in); err == nil || !t.releaseOldest() {
 			return b, err
@@ -122,8 +122,8 @@ func (b *block) onGoHeap(align uintptr) {
 	b.keep, b.addr = s, roundUp(unsafex.SliceAddr(s), align)
 }
 
-// twin is the kind in the heap under t that stands for k. It has no purpose: t keeps the accounts.
-func (t *tracked) twin(k *kind) *kind {
+// underKind is the kind in the heap under t that stands for k. It has no purpose: t keeps the accounts.
+func (t *recorder) underKind(k *kind) *kind {
 	if !k.typed() {
 		return t.under.plain
 	}
@@ -134,24 +134,24 @@ func (t *tracked) twin(k *kind) *kind {
 	return v.(*kind)
 }
 
-func (t *tracked) free(addr uintptr, op string, d *typeDesc, one bool) {
+func (t *recorder) free(addr uintptr, op string, d *typeDesc, one bool) {
 	t.checkType(op, addr, d, one)
 	t.freeBlock(addr, op)
 }
 
 // freeBlock frees the block that begins at addr, or panics with a mistake of the block or of the
 // address. If another block was damaged, it panics, too, when the free is complete.
-func (t *tracked) freeBlock(addr uintptr, op string) {
+func (t *recorder) freeBlock(addr uintptr, op string) {
 	t.freeOnly(addr, op, false)
 	switch op {
 	case "Append", "Grow", "Realloc": // A panic would lose the block that the slice has moved to. The next free reports it.
 	default:
-		t.tellLate()
+		t.panicLate()
 	}
 }
 
-// tellLate panics with what was found in a block that left the quarantine.
-func (t *tracked) tellLate() {
+// panicLate panics with what was found in a block that left the quarantine.
+func (t *recorder) panicLate() {
 	if e := t.late.Swap(nil); e != nil {
 		panic(e)
 	}
@@ -159,7 +159,7 @@ func (t *tracked) tellLate() {
 
 // freeOnly is freeBlock without the damage of another block. It frees a block of an arena if owned
 // is true, and any other block if owned is false.
-func (t *tracked) freeOnly(addr uintptr, op string, owned bool) {
+func (t *recorder) freeOnly(addr uintptr, op string, owned bool) {
 	if !owned {
 		refuseOwned(op, addr)
 	}
@@ -182,7 +182,7 @@ func (t *tracked) freeOnly(addr uintptr, op string, owned bool) {
 	}
 	t.inUse.Add(-int64(b.size))
 	t.unaccount(&b)
-	t.retire(b)
+	t.delayReuse(b)
 }
 
 // wipe clears a freed block, before any other use of its memory.
@@ -199,9 +199,9 @@ func (b *block) wipe() {
 // block.
 const looksPerFree = 2
 
-// retire keeps a freed block from being used again for a while, and gives back the memory of those
+// delayReuse keeps a freed block from being used again for a while, and gives back the memory of those
 // that have been kept for long enough.
-func (t *tracked) retire(b block) {
+func (t *recorder) delayReuse(b block) {
 	switch {
 	case b.guarded:
 		debugmode.GuardFree(b.addr) // Guarded pages have a quarantine of their own.
@@ -230,7 +230,7 @@ func (t *tracked) retire(b block) {
 
 // releaseOldest gives the memory of the block back that is in quarantine for longest. It reports
 // false if there is none.
-func (t *tracked) releaseOldest() bool {
+func (t *recorder) releaseOldest() bool {
 	b, ok := t.freed.pop(true)
 	if ok {
 		t.release(b)
@@ -240,18 +240,18 @@ func (t *tracked) releaseOldest() bool {
 
 // release returns the memory of a freed block. If the block was written after its free, a later
 // free or Check reports it.
-func (t *tracked) release(b block) {
+func (t *recorder) release(b block) {
 	if e := t.inspectFreed(&b); e != nil {
 		t.late.Store(e)
 	}
 	if b.keep == nil {
-		t.giveBack(&b)
+		t.freeUnder(&b)
 	}
 }
 
 // misuse panics and says what addr is. A block that was freed long ago is taken for a foreign
 // pointer: its memory is used again.
-func (t *tracked) misuse(op string, addr uintptr) {
+func (t *recorder) misuse(op string, addr uintptr) {
 	if b, ok := t.blocks.containing(addr); ok && b.kind.owned {
 		panic(arenaMisuse(op, addr))
 	}
@@ -274,7 +274,7 @@ func (t *tracked) misuse(op string, addr uintptr) {
 
 // resize is heap.resize. In the debug modes a block that changes its size moves, so that the old
 // one is found in use.
-func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) (uintptr, *kind) {
+func (t *recorder) resize(op string, addr, old, n uintptr, typ reflect.Type) (uintptr, *kind) {
 	size, k := t.roomOf(op, addr, typ)
 	if n > size || n < size/2 || t.marked() && n != size {
 		return 0, k
@@ -285,7 +285,7 @@ func (t *tracked) resize(op string, addr, old, n uintptr, typ reflect.Type) (uin
 	return size, k
 }
 
-func (t *tracked) clear(op string, addr, lo, hi uintptr) {
+func (t *recorder) clear(op string, addr, lo, hi uintptr) {
 	ok := t.blocks.use(addr, func(b *block) bool {
 		if hi > b.size || b.kind.owned {
 			return false // Another block by now.
@@ -299,7 +299,7 @@ func (t *tracked) clear(op string, addr, lo, hi uintptr) {
 }
 
 // roomOf is heap.roomOf.
-func (t *tracked) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *kind) {
+func (t *recorder) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *kind) {
 	refuseOwned(op, addr)
 	b, ok := t.blocks.find(addr)
 	if !ok || b.kind.owned {
@@ -317,19 +317,19 @@ func (t *tracked) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *k
 }
 
 // covers says whether addr lies in a block that is in use.
-func (t *tracked) covers(addr uintptr) bool {
+func (t *recorder) covers(addr uintptr) bool {
 	_, ok := t.blocks.containing(addr)
 	return ok
 }
 
 // kindOf is the kind of the block that begins at addr, or nil.
-func (t *tracked) kindOf(addr uintptr) *kind {
+func (t *recorder) kindOf(addr uintptr) *kind {
 	b, _ := t.blocks.find(addr)
 	return b.kind
 }
 
 // refTo makes a Ref of an address: here the address itself, which never is below refBias.
-func (t *tracked) refTo(addr uintptr) uint64 {
+func (t *recorder) refTo(addr uintptr) uint64 {
 	if _, size, _ := t.around(addr); size == 0 {
 		if addr == zeroSizeAddr() {
 			return refZeroSize
@@ -339,7 +339,7 @@ func (t *tracked) refTo(addr uintptr) uint64 {
 	return uint64(addr)
 }
 
-func (t *tracked) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
+func (t *recorder) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 	addr, ok := t.lookUp(uintptr(off), d, n)
 	if !ok || uint64(addr) != off {
 		t.staleRef(off, d, n)
@@ -350,7 +350,7 @@ func (t *tracked) resolve(off uint64, d *typeDesc, n uintptr) uintptr {
 
 // lookUp says whether a value of the type, or n of them if n is not 0, can lie at addr, which it
 // returns.
-func (t *tracked) lookUp(addr uintptr, d *typeDesc, n uintptr) (uintptr, bool) {
+func (t *recorder) lookUp(addr uintptr, d *typeDesc, n uintptr) (uintptr, bool) {
 	begin, size, has := t.around(addr)
 	in := addr - begin
 	if size == 0 || has != d.kindKey() || addr&(d.align-1) != 0 || d.typed && in%d.size != 0 {
@@ -361,7 +361,7 @@ func (t *tracked) lookUp(addr uintptr, d *typeDesc, n uintptr) (uintptr, bool) {
 
 // around is the first byte, the bytes and the type of the block that addr lies in. The size is 0 if
 // there is none. Most Refs lead to the beginning of a block, and slabs know where their blocks begin.
-func (t *tracked) around(addr uintptr) (begin, size, key uintptr) {
+func (t *recorder) around(addr uintptr) (begin, size, key uintptr) {
 	b, ok := t.blocks.find(addr)
 	if !ok && t.under != nil {
 		b, ok = t.blocks.find(t.under.beginOf(addr))

@@ -195,7 +195,7 @@ func (a *AtomicRef[T]) CompareAndSwap(old, r Ref[T]) (swapped bool) {
 //
 //go:noinline
 func (h *heap) refTo(addr uintptr) uint64 {
-	if t := h.records(); t != nil {
+	if t := h.serving(); t != nil {
 		return t.refTo(addr)
 	}
 	r := h.regionOf(addr)
@@ -205,7 +205,7 @@ func (h *heap) refTo(addr uintptr) uint64 {
 	if addr == zeroSizeAddr() {
 		return refZeroSize
 	}
-	if t := h.beside(addr); t != nil {
+	if t := h.sampledGuard(addr); t != nil {
 		return t.refTo(addr) | guardedRef
 	}
 	h.misuse("RefOf", addr)
@@ -215,7 +215,7 @@ func (h *heap) refTo(addr uintptr) uint64 {
 // locate is the address of the value of d that a Ref with this offset leads to, or, if n is not 0, of n
 // values in one block, to which a SliceRef does. It panics if there are none.
 func (h *heap) locate(off uint64, d *typeDesc, n uintptr) uintptr {
-	if t := h.records(); t != nil {
+	if t := h.serving(); t != nil {
 		return t.resolve(off, d, n)
 	}
 	if addr, ok := h.resolveGuarded(off, d, n); ok {

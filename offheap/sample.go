@@ -9,8 +9,26 @@ import (
 	"github.com/freehold-go/freehold/internal/debugmode"
 )
 
+// Sampling.
+//
+// Some allocations, chosen at random, are sampled: for the profile, in which every byte has the
+// same probability to make its block a sample, and for guarded pages, one in a number of blocks.
+// Each slot counts down the blocks that it allocates before the next sampled one (slot.left, in one
+// word with its free blocks), so that exactly that allocation takes the slow path. Without sampling
+// it counts down, too, from a number so large that the slow path's cost is negligible. At zero the
+// slow path checks whether sampling is on now.
+//
+// All blocks of a slot have one size. That the number of blocks before the next sampled one is
+// drawn anew for each slot, each time, therefore gives what a single stream of bytes with
+// exponential gaps would: each block is sampled with a probability that depends on its size alone,
+// whatever happened before.
+//
+// A sampled block comes from a bin of its own, that of its kind for sampled blocks, which has no slots. So a
+// free of it finds no slot, takes the slow way, and there the record of the block is dropped. Large
+// blocks take the slow way anyway, and bear a mark.
+
 // idle is the number of blocks that a slot allocates before the slow path checks whether sampling
-// is on. It is small, so that a Local, whose slots only its user may touch, notices soon. It is
+// is on. It is small, so that a Local, whose cache only its user may touch, notices soon. It is
 // large enough for the check to cost nothing measurable.
 const idle = 1 << 16
 
@@ -74,7 +92,7 @@ func (h *heap) sample(b *bin, q request) (addr uintptr) {
 		addr = h.guardOne(q)
 	}
 	if addr == 0 && profile {
-		addr, _ = h.allocShared(h.bin(h.twin(b.kind), b.class)) // An error leaves 0.
+		addr, _ = h.allocShared(h.bin(h.sampledKind(b.kind), b.class)) // An error leaves 0.
 	}
 	if addr != 0 && profile {
 		allocsample.Add(addr, uintptr(b.size), b.kind.account())
@@ -124,7 +142,7 @@ func (h *heap) resolveGuarded(off uint64, d *typeDesc, n uintptr) (uintptr, bool
 		return 0, false
 	}
 	addr := uintptr(off &^ guardedRef)
-	t := h.beside(addr)
+	t := h.sampledGuard(addr)
 	if t == nil || uint64(addr)|guardedRef != off {
 		return 0, false
 	}
@@ -135,9 +153,9 @@ func (h *heap) resolveGuarded(off uint64, d *typeDesc, n uintptr) (uintptr, bool
 	panic(badRef(off, d, uint64(n)))
 }
 
-// beside is the tracked with the record of the block at addr, if that is a sampled block on guarded
+// sampledGuard is the recorder with the record of the block at addr, if that is a sampled block on guarded
 // pages, in use or freed. For other addresses it is nil.
-func (h *heap) beside(addr uintptr) *tracked {
+func (h *heap) sampledGuard(addr uintptr) *recorder {
 	if h.guards == nil {
 		return nil
 	}
@@ -147,12 +165,12 @@ func (h *heap) beside(addr uintptr) *tracked {
 	return h.guards
 }
 
-// recordsOf is the tracked with the record of the block at addr, or nil for a block in a span.
-func (h *heap) recordsOf(addr uintptr) *tracked {
-	if t := h.records(); t != nil {
+// recorderOf is the recorder with the record of the block at addr, or nil for a block in a span.
+func (h *heap) recorderOf(addr uintptr) *recorder {
+	if t := h.serving(); t != nil {
 		return t
 	}
-	return h.beside(addr)
+	return h.sampledGuard(addr)
 }
 
 // freeGuarded frees a sampled guarded block. It reports false if addr has nothing to do with any.
@@ -162,7 +180,7 @@ func (h *heap) freeGuarded(addr uintptr, op string) bool {
 		return false
 	}
 	b, alive := t.blocks.find(addr)
-	if !alive && h.beside(addr) != t {
+	if !alive && h.sampledGuard(addr) != t {
 		return false
 	}
 	if alive && !b.kind.owned {
@@ -174,7 +192,7 @@ func (h *heap) freeGuarded(addr uintptr, op string) bool {
 
 // startSampling guards one allocation in n from now on.
 func (h *heap) startSampling(n int) {
-	h.guards = newTracked(h)
+	h.guards = newRecorder(h)
 	h.guards.debug(debugmode.Config{Sample: n})
 	allocsample.SetEvery(n)
 }
@@ -202,21 +220,21 @@ func (h *heap) resampleLarge(k *kind, sp *span, old uintptr) {
 // freed, or else the next block there might lose its record. remember undoes it, if the block is not freed
 // after all.
 func (b *bin) forget(addr uintptr) (remember func()) {
-	if b.kind.origin == nil {
+	if b.kind.ordinary == nil {
 		return func() {}
 	}
 	return allocsample.Remove(addr)
 }
 
-// twin is the kind that serves sampled blocks of k.
-func (h *heap) twin(k *kind) *kind {
-	if t := k.twin.Load(); t != nil {
+// sampledKind is the kind that serves sampled blocks of k.
+func (h *heap) sampledKind(k *kind) *kind {
+	if t := k.sampled.Load(); t != nil {
 		return t
 	}
 	t := k.like()
-	t.origin = k
-	k.twin.CompareAndSwap(nil, t)
-	return k.twin.Load()
+	t.ordinary = k
+	k.sampled.CompareAndSwap(nil, t)
+	return k.sampled.Load()
 }
 
 // A Sample is the sampled blocks of one size that were allocated with one stack for one purpose

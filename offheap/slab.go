@@ -13,7 +13,7 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// checkIn returns bits and the holder's claim. The result is the bits that are free now, and those of them that
+// checkIn returns bits and the group. The result is the bits that are free now, and those of them that
 // were free in the word already, because two goroutines freed the block at the same moment.
 func checkIn(w uintptr, mask uint32) (free, twice uint32) {
 	for {
@@ -26,8 +26,8 @@ func checkIn(w uintptr, mask uint32) (free, twice uint32) {
 	}
 }
 
-// claim makes the purger the holder if there is none, and returns the free bits, which stay.
-func claim(w uintptr) (uint32, bool) {
+// lockGroup makes the purger the holder if there is none, and returns the free bits, which stay.
+func lockGroup(w uintptr) (uint32, bool) {
 	for {
 		v := unsafex.Load64(w)
 		if holderOf(v) != 0 {
@@ -40,8 +40,8 @@ func claim(w uintptr) (uint32, bool) {
 	}
 }
 
-// disclaim ends what claim began. The result is the bits that are free now.
-func disclaim(w uintptr) uint32 {
+// unlockGroup ends what lockGroup began. The result is the bits that are free now.
+func unlockGroup(w uintptr) uint32 {
 	for {
 		v := unsafex.Load64(w)
 		if unsafex.CAS64(w, v, withHolder(v, 0)|uint64(freeBits(v))) {
@@ -123,17 +123,17 @@ func (h *heap) newKind(p *purposeState, d *typeDesc) *kind {
 }
 
 // newBin adds the bin of a class to a kind. The caller holds the heap's lock, or no other goroutine
-// knows the heap yet. Twins have their numbers behind those of the first fastBins, where gaps
+// knows the heap yet. Kinds for sampled blocks have bin numbers behind those of the first fastBins, where gaps
 // are filled by a bin that has no blocks.
 func (h *heap) newBin(k *kind, class uint32) *bin {
 	bins := slices.Clone(*h.bins.Load()) // A reader of the old ones does not see the change.
 	b := &bin{id: h.nfast, kind: k, class: class}
-	if k.origin != nil || h.nfast == nullBin {
+	if k.ordinary != nil || h.nfast == nullBin {
 		b.id = uint32(max(len(bins), fastBins))
 	} else {
 		h.nfast++
 	}
-	b.slotted = b.id < fastBins || k.origin == nil && b.id < fastBins+maxPages*pageBins
+	b.slotted = b.id < fastBins || k.ordinary == nil && b.id < fastBins+maxPages*pageBins
 	if class != largeClass {
 		b.shape(sizeclass.Size(class))
 	}
@@ -252,12 +252,12 @@ func (s *span) beginSlab() {
 		initGroup(s.word(g), s.mask(g))
 	}
 	s.full.Store(s.groups())
-	s.state.Store(spanInHand)
+	s.state.Store(spanBusy)
 }
 
-// settleCurrent ends the use of a slab by its holder. Groups that the holder still has checked
+// uncacheSlab ends the use of a slab by its holder. Groups that the holder still has checked
 // out come back by themselves later.
-func (h *heap) settleCurrent(addr uintptr) {
+func (h *heap) uncacheSlab(addr uintptr) {
 	if addr == 0 {
 		return
 	}
@@ -265,20 +265,20 @@ func (h *heap) settleCurrent(addr uintptr) {
 	sp.hint = 0
 	sp.state.Store(spanUnlisted)
 	invariants.Window()
-	h.settle(sp)
+	h.returnSlab(sp)
 }
 
-// settle brings a slab to where it belongs after blocks of it became free: into its bin's list,
+// returnSlab brings a slab to where it belongs after blocks of it became free: into its bin's list,
 // or back to the page heap if all are. It is called without a pin, maybe late: the record may serve
 // another slab of the bin by then, which is brought where it belongs just as well.
-func (h *heap) settle(sp *span) {
+func (h *heap) returnSlab(sp *span) {
 	if sp.state.Load() == spanCurrent || sp.state.Load() == spanDead {
 		return
 	}
 	invariants.Window()
 	b := h.binByID(sp.bin)
-	if b.retires(sp) {
-		h.retire(b, sp)
+	if b.isUnused(sp) {
+		h.freeSlab(b, sp)
 		return
 	}
 	invariants.Window()
@@ -287,17 +287,17 @@ func (h *heap) settle(sp *span) {
 	}
 }
 
-// retires says whether a slab of b goes back to the page heap.
-func (b *bin) retires(sp *span) bool { return sp.allFree() && !b.kind.typed() }
+// isUnused says whether a slab of b goes back to the page heap.
+func (b *bin) isUnused(sp *span) bool { return sp.allFree() && !b.kind.typed() }
 
-// retire gives a slab back to the page heap if all its blocks are free and no holder has any. It holds
+// freeSlab gives a slab back to the page heap if all its blocks are free and no holder has any. It holds
 // the bin's lock to the end: a request that does not find the slab in the list finds its bytes free.
 //
 // A full count says just that while the caller holds the lock and the slab is not a current one. A
 // group whose blocks are all free is checked out only under the lock, or from a current slab by its
-// user, and leaves the count before the lock or the slab's use ends. Only the purge claims groups of
+// user, and leaves the count before the lock or the slab's use ends. Only the purge locks groups of
 // such a slab; freeSpan detects that.
-func (h *heap) retire(b *bin, sp *span) {
+func (h *heap) freeSlab(b *bin, sp *span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	state := sp.state.Load()
@@ -318,7 +318,7 @@ func (h *heap) retire(b *bin, sp *span) {
 func (h *heap) takeShared(b *bin, sp *span) uintptr {
 	addr := sp.takeOne(h)
 	invariants.Window()
-	h.settleCurrent(sp.addr())
+	h.uncacheSlab(sp.addr())
 	if addr != 0 {
 		b.out.Add(1)
 	}
@@ -357,7 +357,7 @@ func (s *span) takeFrom(h *heap, g uint32) uintptr {
 	}
 }
 
-// afterFree notes for the purge that blocks of a slab became free, and settles the slab.
+// afterFree notes for the purge that blocks of a slab became free, and returns the slab.
 func (h *heap) afterFree(slab uintptr) {
 	invariants.Window()
 	sp := spanAt(slab)
@@ -365,5 +365,5 @@ func (h *heap) afterFree(slab uintptr) {
 		sp.touched.Store(touchedNow)
 		h.purge.arm()
 	}
-	h.settle(sp)
+	h.returnSlab(sp)
 }

@@ -169,7 +169,7 @@ func TestSliceRefForged(t *testing.T) {
 		if std.guards != nil {
 			continue // Some blocks lie beside the slabs.
 		}
-		if std.records() == nil {
+		if std.serving() == nil {
 			sp := std.spanOf(lo)
 			if sp == nil || (lo-sp.base)%max(uintptr(sp.size), 1)%size != 0 || std.spanOf(lo+uintptr(len(s))*size-1) != sp {
 				t.Fatalf("%v leads to %d elements at %#x, which lie in no block", r, len(s), lo)
@@ -195,7 +195,7 @@ func TestSliceRefStale(t *testing.T) {
 	gone, goneTyped := SliceRefOf(large), SliceRefOf(typed)
 	FreeSlice(large)
 	FreeSlice(typed)
-	if std.records().marked() {
+	if std.serving().marked() {
 		m := wantMisuse(t, "a freed slice", "use after FreeSlice", func() { gone.Slice() })
 		if m.Op != "SliceRef.Slice" {
 			t.Errorf("the mistake is one of %s", m.Op)

@@ -79,7 +79,7 @@ func (h *heap) inUse(b *bin) int64 {
 }
 
 func (h *heap) stats() Stats {
-	if t := h.records(); t != nil {
+	if t := h.serving(); t != nil {
 		return t.stats()
 	}
 	byPurpose := map[*purposeState]int64{}
@@ -98,8 +98,8 @@ func (h *heap) stats() Stats {
 	dirty := h.purge.freshBytes + h.purge.staleBytes - h.purge.halfBytes
 	st.Held, st.Reserved, st.Metadata = h.held.Load(), used, h.meta.bytes+h.mapBytes
 	st.Retained = max(0, st.Held-st.InUse-h.purge.idle.Load()+dirty)
-	st.Purged = max(0, used-(st.InUse-h.besideBytes)-st.Retained)
-	st.Reserved += h.besideBytes
+	st.Purged = max(0, used-(st.InUse-h.recordedBytes)-st.Retained)
+	st.Reserved += h.recordedBytes
 	for _, p := range h.purposesLocked() {
 		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held.Load(), Limit: p.limit.Load()})
 	}
@@ -107,7 +107,7 @@ func (h *heap) stats() Stats {
 	return st
 }
 
-func (t *tracked) stats() Stats {
+func (t *recorder) stats() Stats {
 	n := t.inUse.Load()
 	s := Stats{InUse: n, Reserved: n, Limit: t.h.limit.Load(), LocalsDropped: t.h.localsDropped.Load()}
 	if t.under != nil {
@@ -129,7 +129,7 @@ func (t *tracked) stats() Stats {
 
 // totals are the bytes taken from the machine beside the Go heap.
 func (h *heap) totals() freehold.Totals {
-	if t := h.records(); t != nil && t.under == nil {
+	if t := h.serving(); t != nil && t.under == nil {
 		return freehold.Totals{} // Go counts these bytes.
 	}
 	s := h.stats()

@@ -63,7 +63,7 @@ func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 	if d.typed && d.path == "" {
 		d.kind = std.newKind(nil, d)
 	}
-	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && std.records() == nil {
+	if d.path == "" && d.size > 0 && d.size <= sizeclass.Max && std.serving() == nil {
 		if b := std.bin(d.kind, sizeclass.Of(d.size)); b.id < nullBin {
 			d.bin = b.id
 		}
@@ -103,14 +103,14 @@ func remedyFor(t reflect.Type) string {
 // concurrent use.
 type Typed[T any] struct {
 	_ [0]*T // A Typed of another type does not convert to this one, with its bin.
-	origin
+	source
 }
 
-// An origin is where memory comes from. The functions that are not methods of Typed take one: a type
+// A source is where memory comes from. The functions that are not methods of Typed take one: a type
 // with methods is compiled with all of them, for each T of a program that only calls MakeSlice. It has
 // at most four fields, which the compiler keeps in registers; one of five lies on the stack, where New
 // would write and read it each time.
-type origin struct {
+type source struct {
 	local   *Local
 	purpose *purposeState
 	bin     uint32 // Of the type; used with a Local and a Purpose. See shift.
@@ -118,7 +118,7 @@ type origin struct {
 
 // shift is the log2 of what Aligned asks for, 0 for the type's own alignment. It stands in the upper
 // half of bin, and nullBin in the lower.
-func (o origin) shift() uint8 { return uint8(o.bin >> 16) }
+func (o source) shift() uint8 { return uint8(o.bin >> 16) }
 
 // For is the Typed that allocates in the account of p. Make it once, outside of a loop: For looks up T,
 // and New need not.
@@ -127,13 +127,13 @@ func For[T any](p *Purpose) Typed[T] {
 		return Typed[T]{}
 	}
 	s := p.state("For")
-	return Typed[T]{origin: origin{purpose: s, bin: s.binOf(describe[T]())}}
+	return Typed[T]{source: source{purpose: s, bin: s.binOf(describe[T]())}}
 }
 
 // In is the Typed that allocates from l. Make it once, outside of a loop: In looks up T, and the
 // functions of the Typed need not.
 func In[T any](l *Local) Typed[T] {
-	return Typed[T]{origin: origin{local: l, bin: describe[T]().bin}}
+	return Typed[T]{source: source{local: l, bin: describe[T]().bin}}
 }
 
 // Aligned is t whose blocks begin at a multiple of align bytes, a power of two up to 2 MiB. It
@@ -156,7 +156,7 @@ func (t Typed[T]) Aligned(align int) Typed[T] {
 
 // own is the Local for the allocator's inner functions; nil means the shared way. It panics if the
 // Local must not be used.
-func (o origin) own(op string) *Local {
+func (o source) own(op string) *Local {
 	if o.local == nil {
 		return nil
 	}
@@ -166,10 +166,10 @@ func (o origin) own(op string) *Local {
 // New is [New].
 func (t Typed[T]) New() *T {
 	if l := t.local; l != nil && l.live() {
-		s := &l.slots.bins[t.bin&(fastBins-1)]
+		s := &l.cache.bins[t.bin&(fastBins-1)]
 		if v := s.state; hasBlock(v) {
 			p := unsafex.At[T](s.take(v))
-			runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
+			runtime.KeepAlive(l) // Until here: the cache of a Local that is garbage is emptied.
 			if unsafex.Size[T]() <= sizeclass.Max {
 				var zero T
 				*p = zero
@@ -223,9 +223,9 @@ func newFrom(d *typeDesc, l *Local, p *purposeState, shift uint8) uintptr {
 }
 
 // TryNew is [TryNew].
-func (t Typed[T]) TryNew() (*T, error) { return tryNewFrom[T](t.origin) }
+func (t Typed[T]) TryNew() (*T, error) { return tryNewFrom[T](t.source) }
 
-func tryNewFrom[T any](o origin) (*T, error) {
+func tryNewFrom[T any](o source) (*T, error) {
 	addr, err := describe[T]().alloc("New", o.own("New"), o.purpose, true, o.shift())
 	if err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (t Typed[T]) Delete(p *T) {
 	addr := unsafex.Addr(p)
 	// A pointer to a field of size zero may have a block's address, and yet must not free it.
 	if unsafex.Size[T]() != 0 && l.live() {
-		s := l.slots.hottest()
+		s := l.cache.hottest()
 		if s.push(addr) {
 			if s.wipe {
 				s.clear(addr)
@@ -262,7 +262,7 @@ func (t Typed[T]) Delete(p *T) {
 //go:noinline
 func deleteInSlow(d *typeDesc, addr uintptr, l *Local) {
 	l = l.own("Delete")
-	if d.size != 0 && (l == nil || !l.slots.push(d.bin, addr)) {
+	if d.size != 0 && (l == nil || !l.cache.push(d.bin, addr)) {
 		std.freeAs(addr, l, "Delete", d, true)
 	}
 	runtime.KeepAlive(l)
@@ -277,10 +277,10 @@ func (t Typed[T]) MakeSlice(length, capacity int) []T {
 
 // TryMakeSlice is [TryMakeSlice].
 func (t Typed[T]) TryMakeSlice(length, capacity int) ([]T, error) {
-	return makeSliceFrom[T](t.origin, length, capacity)
+	return makeSliceFrom[T](t.source, length, capacity)
 }
 
-func makeSliceFrom[T any](o origin, length, capacity int) ([]T, error) {
+func makeSliceFrom[T any](o source, length, capacity int) ([]T, error) {
 	addr, err := describe[T]().makeSlice(o, length, capacity)
 	if err != nil {
 		return nil, err
@@ -288,7 +288,7 @@ func makeSliceFrom[T any](o origin, length, capacity int) ([]T, error) {
 	return unsafex.Slice[T](addr, length, capacity), nil
 }
 
-func (d *typeDesc) makeSlice(o origin, length, capacity int) (uintptr, error) {
+func (d *typeDesc) makeSlice(o source, length, capacity int) (uintptr, error) {
 	l := o.own("MakeSlice")
 	d.check("MakeSlice")
 	if length < 0 || length > capacity {
@@ -317,7 +317,7 @@ func (t Typed[T]) FreeSlice(s []T) {
 		FreeSlice(s)
 		return
 	}
-	if !d.typed && l.slots.free(n, addr) {
+	if !d.typed && l.cache.free(n, addr) {
 		runtime.KeepAlive(l)
 		return
 	}
@@ -325,7 +325,7 @@ func (t Typed[T]) FreeSlice(s []T) {
 }
 
 // request is one for n values.
-func (o origin) request(d *typeDesc, n uintptr, l *Local, zero bool) request {
+func (o source) request(d *typeDesc, n uintptr, l *Local, zero bool) request {
 	q := d.request(o.purpose, n, l, zero)
 	q.align = max(q.align, uintptr(1)<<o.shift())
 	return q
@@ -337,7 +337,7 @@ func (o origin) request(d *typeDesc, n uintptr, l *Local, zero bool) request {
 // size zero need no Delete.
 func New[T any]() *T {
 	pin := percpu.Acquire()
-	c := std.pslots(pin.ID())
+	c := std.pcache(pin.ID())
 	if _, ok := c.newest.typ.(*T); ok {
 		s := unsafex.At[slot](c.newest.slot)
 		if v := s.state; hasBlock(v) {
@@ -381,7 +381,7 @@ func newAddr(d *typeDesc) uintptr {
 }
 
 // TryNew is New with an error for what the world may refuse.
-func TryNew[T any]() (*T, error) { return tryNewFrom[T](origin{}) }
+func TryNew[T any]() (*T, error) { return tryNewFrom[T](source{}) }
 
 // Delete frees the memory of *p, which [New], [TryNew] or a [Typed] returned. It may be
 // called from any goroutine. Delete(nil) does nothing. A pointer that [Free] would refuse panics
@@ -393,7 +393,7 @@ func Delete[T any](p *T) {
 	}
 	addr := unsafex.Addr(p)
 	pin := percpu.Acquire()
-	c := std.pslots(pin.ID())
+	c := std.pcache(pin.ID())
 	s := c.hottest()
 	// A pointer to a field of size zero may have a block's address, and yet must not free it.
 	if unsafex.Size[T]() != 0 && s.push(addr) {
@@ -464,7 +464,7 @@ func MakeSlice[T any](length, capacity int) []T {
 // TryMakeSlice is MakeSlice with an error if memory is refused. A capacity whose bytes exceed the
 // address space is such a refusal, too.
 func TryMakeSlice[T any](length, capacity int) ([]T, error) {
-	return makeSliceFrom[T](origin{}, length, capacity)
+	return makeSliceFrom[T](source{}, length, capacity)
 }
 
 // FreeSlice is [Free] for a slice of T that MakeSlice, Append, Grow or Realloc returned, or a prefix
