@@ -97,8 +97,8 @@ func classFor(q request) uint32 {
 //  3. The current slab has no blocks left. supply finds another one in the bin's list or makes one
 //     and makes it the holder's current slab, and the allocation begins again. If the holder asks
 //     rarely, supply gives it a group or a block of a slab instead; see portion.
-//  4. If a limit or the end of memory is in the way, the allocation is made once more, after a flush
-//     if that may help; see retry.
+//  4. If a limit or the end of memory is in the way, the allocation is made once more, after a
+//     flush if that may help; see retry.
 //
 // A holder without a cache gets one first. If there is no memory for it, and for bins without
 // slots, allocUnslotted takes a single block from a slab. Nothing is called while the holder is
@@ -151,8 +151,8 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 }
 
 // refilling is what refill found: a block, or that the allocation is to be sampled, or neither.
-// left is the slab that the slot has left, or 0, which the caller returns. done is the slab in use if
-// it has no more blocks for the slot, or 0; see supply. rare is what slot.asksRarely said.
+// left is the slab that the slot has left, or 0, which the caller returns. done is the slab in use
+// if it has no more blocks for the slot, or 0; see supply. rare is what slot.asksRarely said.
 type refilling struct {
 	addr, left, done uintptr
 	sampled, rare    bool
@@ -189,8 +189,8 @@ func (s *slot) refill(h *heap, id int) (f refilling) {
 	return f
 }
 
-// supply gets free blocks of b from the list or from a new slab, in place of the slab done, which the
-// holder has used up. The address can be 0 without an error: then the caller tries again.
+// supply gets free blocks of b from the list or from a new slab, in place of the slab done, which
+// the holder has used up. The address can be 0 without an error: then the caller tries again.
 func (h *heap) supply(b *bin, l *Local, done uintptr, want portion) (addr uintptr, err error) {
 	h.uninstall(b, l, done)
 	addr, err = h.supplyOnce(b, l, want)
@@ -206,10 +206,10 @@ func (h *heap) supply(b *bin, l *Local, done uintptr, want portion) (addr uintpt
 
 // Shared slabs.
 //
-// A holder that has a slab of its own keeps the slab's free blocks from other holders. With 64 Ps and
-// sixty sizes, these are several times the blocks of a program that has 10 MiB in use. So holders
-// share slabs while they ask rarely and the bin has few slabs: supply gives a holder one group of a
-// slab, or one block of more than 2 KiB, and other holders get the rest.
+// A holder that has a slab of its own keeps the slab's free blocks from other holders. With 64 Ps
+// and sixty sizes, these are several times the blocks of a program that has 10 MiB in use. So
+// holders share slabs while they ask rarely and the bin has few slabs: supply gives a holder one
+// group of a slab, or one block of more than 2 KiB, and other holders get the rest.
 
 // A portion is what supply gets for a holder.
 type portion uint8
@@ -260,9 +260,9 @@ func (h *heap) supplyOnce(b *bin, l *Local, want portion) (addr uintptr, err err
 	return addr, err
 }
 
-// takeGroup checks out a group of a listed slab for the holder and returns a block of it. It reports
-// false if no listed slab has a group with free blocks. The address can be 0 with true: then the
-// caller tries again.
+// takeGroup checks out a group of a listed slab for the holder and returns a block of it. It
+// reports false if no listed slab has a group with free blocks. The address can be 0 with true:
+// then the caller tries again.
 //
 // takeGroup holds the bin's lock to the end, so no slab is freed meanwhile. The holder is pinned
 // within groupOf alone.
@@ -278,7 +278,8 @@ func (h *heap) takeGroup(b *bin, l *Local) (addr uintptr, ok bool) {
 		invariants.Window()
 		sp.state.Store(spanUnlisted)
 		invariants.Window()
-		// A block may have become free after groupOf. Its free saw a listed slab and did not list it.
+		// A block may have become free after groupOf. Its free saw a listed slab and did not list
+		// it.
 		if sp.hasFree() {
 			b.push(sp)
 		}
@@ -286,7 +287,8 @@ func (h *heap) takeGroup(b *bin, l *Local) (addr uintptr, ok bool) {
 	return 0, false
 }
 
-// groupOf is takeGroup for one slab. The caller holds the bin's lock, or the slab is its current one.
+// groupOf is takeGroup for one slab. The caller holds the bin's lock, or the slab is its current
+// one.
 func (h *heap) groupOf(b *bin, l *Local, sp *span) (addr uintptr, ok bool) {
 	pin, id, c := h.enter(l)
 	defer leave(pin, l)

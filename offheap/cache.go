@@ -217,11 +217,12 @@ func (h *heap) unlistCache(id int) {
 }
 
 const (
-	// fewSlabs is the number of slabs for each holder below which a bin is shared. In a bin with more
-	// slabs, those that holders keep are a quarter at most.
+	// fewSlabs is the number of slabs for each holder below which a bin is shared. In a bin with
+	// more slabs, those that holders keep are a quarter at most.
 	fewSlabs = 4
-	// rareAsks is how often a holder may ask supply for blocks of a bin between two runs of the purge,
-	// and still share. A holder that asks more often gets a slab of its own, because asking takes locks.
+	// rareAsks is how often a holder may ask supply for blocks of a bin between two runs of the
+	// purge, and still share. A holder that asks more often gets a slab of its own, because asking
+	// takes locks.
 	rareAsks = 128
 )
 
@@ -336,8 +337,8 @@ func (s *slot) retake(h *heap) (ok bool, left uintptr) {
 	return false, left
 }
 
-// checkIn gives the group, which lies in sp, back. The slot does not change. A block that two goroutines
-// freed was counted by both.
+// checkIn gives the group, which lies in sp, back. The slot does not change. A block that two
+// goroutines freed was counted by both.
 func (s *slot) checkIn(h *heap, sp *span) {
 	free, twice := checkIn(s.word, s.mask())
 	s.count(h.binByID(sp.bin), -bits.OnesCount32(s.mask()&^twice))
@@ -385,10 +386,10 @@ func (s *slot) heldMask(w uintptr) (uint32, bool) {
 	return 0, false
 }
 
-// count adds n to the blocks that left through the slot. If they make more than 64 KiB, or less than
-// minus 64 KiB, they go to the bin's count. A goroutine can allocate through one slot and free through
-// another without end, and a sum reads the slots one after the other: it is wrong by what they changed
-// meanwhile, at most.
+// count adds n to the blocks that left through the slot. If they make more than 64 KiB, or less
+// than minus 64 KiB, they go to the bin's count. A goroutine can allocate through one slot and free
+// through another without end, and a sum reads the slots one after the other: it is wrong by what
+// they changed meanwhile, at most.
 func (s *slot) count(b *bin, n int) {
 	s.out += uintptr(n)
 	if most := uintptr(s.magic >> 16); s.out+most > 2*most { // Blocks of 64 KiB.
@@ -403,8 +404,9 @@ func (s *slot) outstanding() int {
 	return out - bits.OnesCount32(uint32(atomic.LoadUint64(&s.state)))
 }
 
-// worthCheckOut says whether a free into the group at w is worth checking that out in place of the slot's:
-// the free before went there too, or the slot's group is mostly free and probably was freed into.
+// worthCheckOut says whether a free into the group at w is worth checking that out in place of the
+// slot's: the free before went there too, or the slot's group is mostly free and probably was freed
+// into.
 func (s *slot) worthCheckOut(w uintptr) bool {
 	return s.miss == uint32(w) || uintptr(bits.OnesCount32(s.mask()))*uintptr(s.size)*2 > uintptr(s.last)
 }
@@ -430,8 +432,8 @@ func (s *slot) freeOwn(addr uintptr) freed {
 	return freedBlock
 }
 
-// asksRarely counts that the holder asks supply for blocks. It reports whether the holder has asked at
-// most rareAsks times since the purge last ran.
+// asksRarely counts that the holder asks supply for blocks. It reports whether the holder has asked
+// at most rareAsks times since the purge last ran.
 func (s *slot) asksRarely(h *heap) bool {
 	if run := uint8(h.purge.runs.Load()); s.run != run {
 		s.run, s.asks = run, 0
@@ -444,8 +446,8 @@ func (s *slot) asksRarely(h *heap) bool {
 }
 
 // checkOutFree makes group g of the slab the slot's, which has none, if the group has free blocks
-// and no holder. A group whose blocks are all free leaves the slab's count. No goroutine can free the
-// slab before that: it is a current one, or the caller holds the bin's lock; see freeSlab.
+// and no holder. A group whose blocks are all free leaves the slab's count. No goroutine can free
+// the slab before that: it is a current one, or the caller holds the bin's lock; see freeSlab.
 func (s *slot) checkOutFree(h *heap, sp *span, g uint32, id int) bool {
 	v := unsafex.Load64(sp.word(g))
 	for holderOf(v) == 0 && freeBits(v) != 0 && !s.checkOut(h, sp, g, v, 0, id+1) {

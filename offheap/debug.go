@@ -409,7 +409,8 @@ func (l *lookup) has(addr uintptr) bool {
 	return l.has(addr)
 }
 
-// search finds the first word of n bytes at addr, from offset from on, that is an address of the Go heap.
+// search finds the first word of n bytes at addr, from offset from on, that is an address of the Go
+// heap.
 //
 //go:norace
 func (l *lookup) search(addr, n, from uintptr) (off, word uintptr, found bool) {

@@ -99,8 +99,9 @@ type freeing struct {
 //  5. If another holder has the group, look for the bit in that holder's mask: a double free, too.
 //     If mask and word cannot be read together, begin again.
 //  6. Clear the block if its kind is wiped, and set the bit in the word by compare-and-swap. If the
-//     word has changed since step 1, begin again. A second free may clear the block, too, before it finds
-//     out. So the caller keeps the slab from being taken apart, and the block is one of the kind.
+//     word has changed since step 1, begin again. A second free may clear the block, too, before it
+//     finds out. So the caller keeps the slab from being taken apart, and the block is one of the
+//     kind.
 func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *cache) freed {
 	for ; ; sp = h.spanOf(addr) {
 		if sp == nil || sp.bin != b.id {
@@ -222,8 +223,8 @@ func (h *heap) freeOwnedGuarded(addr uintptr, op string) {
 	t.freeOnly(addr, op, true)
 }
 
-// forArenas is the kind that serves arenas in place of k. As kinds for sampled blocks, these are in no list: the
-// kinds that they stand for are.
+// forArenas is the kind that serves arenas in place of k. As kinds for sampled blocks, these are in
+// no list: the kinds that they stand for are.
 func (k *kind) forArenas() *kind {
 	if a := k.arenas.Load(); a != nil {
 		return a
@@ -251,8 +252,8 @@ func (h *heap) misuse(op string, addr uintptr) {
 	}
 }
 
-// diagnose names the mistake of passing addr, at which no block begins that is in use, to op. sp is the span of
-// addr with its base, or nil.
+// diagnose names the mistake of passing addr, at which no block begins that is in use, to op. sp is
+// the span of addr with its base, or nil.
 func (h *heap) diagnose(op string, addr uintptr, sp *span, base uintptr) *MisuseError {
 	e := &MisuseError{Op: op, Addr: addr}
 	r := h.regionOf(addr)
@@ -354,8 +355,8 @@ func (t *recorder) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 	panic(e)
 }
 
-// holdsOther says whether the block at addr is known to hold something else than values of d, nil for
-// bytes, or than one value of d, and returns the block.
+// holdsOther says whether the block at addr is known to hold something else than values of d, nil
+// for bytes, or than one value of d, and returns the block.
 func (t *recorder) holdsOther(addr uintptr, d *typeDesc, one bool) (b block, other bool) {
 	if d == nil || !t.modes.Asked() && !sanitize.Enabled && !sanitize.Race {
 		return b, false

@@ -36,12 +36,12 @@ func Grow[T any](s []T, n int) []T {
 	return s
 }
 
-// Realloc changes the length of s's block, which [FreeSlice] must accept, to n elements, in place or
-// by moving it, and returns the result, whose capacity is n. The program must not use s any more.
-// The first min(len(s), n) elements are those of s, the rest are zero. Realloc of a slice of
+// Realloc changes the length of s's block, which [FreeSlice] must accept, to n elements, in place
+// or by moving it, and returns the result, whose capacity is n. The program must not use s any
+// more. The first min(len(s), n) elements are those of s, the rest are zero. Realloc of a slice of
 // capacity 0 is MakeSlice(n, n); Realloc to 0 frees the block. If Realloc panics, as [New] does or
-// because n is negative, s is untouched. No limit refuses a length of at most len(s): if there is no
-// memory for a smaller block, the elements stay where they are.
+// because n is negative, s is untouched. No limit refuses a length of at most len(s): if there is
+// no memory for a smaller block, the elements stay where they are.
 func Realloc[T any](s []T, n int) []T {
 	s, err := TryRealloc(s, n)
 	must(err)
@@ -147,9 +147,9 @@ func enlarge[T any](o source, op string, l *Local, s []T, n int, elems []T) ([]T
 	return g, nil
 }
 
-// grown is how many elements a slice of capacity old that must hold n gets: twice as many as
-// before while it is small, a quarter more later, as append does. If there is no memory for so many,
-// or a limit is in the way, it gets n.
+// grown is how many elements a slice of capacity old that must hold n gets: twice as many as before
+// while it is small, a quarter more later, as append does. If there is no memory for so many, or a
+// limit is in the way, it gets n.
 func grown(n, old, size uintptr) uintptr {
 	const small = 64 << 10
 	want := old * 2
@@ -238,8 +238,8 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	return to, nil
 }
 
-// usable is the number of bytes in the block of the type at addr, its record and its bin. It panics as roomOf
-// does.
+// usable is the number of bytes in the block of the type at addr, its record and its bin. It panics
+// as roomOf does.
 func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, sp *span, b *bin) {
 	if sp = h.spanOf(addr); sp == nil {
 		h.misuse(op, addr)
@@ -265,8 +265,8 @@ func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, 
 	return have, sp, b
 }
 
-// resize makes the block at addr hold n bytes where it is. Bytes from old on are zero afterwards. The
-// result is what roomOf says of the block then, or 0 bytes if that is impossible or a waste.
+// resize makes the block at addr hold n bytes where it is. Bytes from old on are zero afterwards.
+// The result is what roomOf says of the block then, or 0 bytes if that is impossible or a waste.
 func (h *heap) resize(op string, addr, old, n uintptr, typ reflect.Type) (room uintptr, k *kind) {
 	if t := h.recorderOf(addr); t != nil {
 		return t.resize(op, addr, old, n, typ)
@@ -303,8 +303,8 @@ func (h *heap) clearSmall(op string, b *bin, sp *span, addr, lo, hi uintptr) {
 	}
 }
 
-// clear clears the bytes from lo on and below hi of the block at addr, as a part of op. It panics if the
-// block was freed meanwhile.
+// clear clears the bytes from lo on and below hi of the block at addr, as a part of op. It panics
+// if the block was freed meanwhile.
 func (h *heap) clear(op string, addr, lo, hi uintptr) {
 	if t := h.recorderOf(addr); t != nil {
 		t.clear(op, addr, lo, hi)
@@ -327,8 +327,8 @@ func (h *heap) clear(op string, addr, lo, hi uintptr) {
 	}
 }
 
-// roomFor is the number of bytes, at least, that the block at addr can hold, which allocate has made for
-// q. It looks up nothing that a free of a stale slice may have changed.
+// roomFor is the number of bytes, at least, that the block at addr can hold, which allocate has
+// made for q. It looks up nothing that a free of a stale slice may have changed.
 func (h *heap) roomFor(addr uintptr, q request) uintptr {
 	if h.serving() != nil || h.regionOf(addr) == nil {
 		return q.n // It lies in no slab.
@@ -339,10 +339,10 @@ func (h *heap) roomFor(addr uintptr, q request) uintptr {
 	return roundUp(q.n, granule)
 }
 
-// roomOf is the number of bytes that the block at addr can hold, and its kind. It panics if addr begins
-// no block that the program may resize, or one that is not of the type, nil for plain memory: a slice of
-// the first field of a value has the block's address, but more elements would lie over the other
-// fields, and those may be bools.
+// roomOf is the number of bytes that the block at addr can hold, and its kind. It panics if addr
+// begins no block that the program may resize, or one that is not of the type, nil for plain
+// memory: a slice of the first field of a value has the block's address, but more elements would
+// lie over the other fields, and those may be bools.
 func (h *heap) roomOf(op string, addr uintptr, typ reflect.Type) (room uintptr, k *kind) {
 	if t := h.recorderOf(addr); t != nil {
 		return t.roomOf(op, addr, typ)

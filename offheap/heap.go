@@ -17,9 +17,10 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// This file has the types of the machine. The others are its stories, each of which needs those before
-// it alone: pagemap.go, pageheap.go, slab.go, cache.go, purge.go, limit.go; then, which need each other,
-// alloc.go, large.go, free.go, sample.go, records.go, debug.go; then the exported functions.
+// This file has the types of the machine. The others are its stories, each of which needs those
+// before it alone: pagemap.go, pageheap.go, slab.go, cache.go, purge.go, limit.go; then, which need
+// each other, alloc.go, large.go, free.go, sample.go, records.go, debug.go; then the exported
+// functions.
 //
 //	Local ─┐
 //	P ─────┴▶ cache ─▶ slot, one for each bin: a group that is checked out
@@ -107,9 +108,9 @@ var startStd func()
 const (
 	maxHolders = 1 << 14
 	maxPs      = 1 << 12
-	// fastBins is how many bins have a slot in the cache itself, where the fast paths find it. Later bins
-	// have theirs in pages, which a holder gets when it first needs one. Bins beyond the pages have no
-	// slots: their blocks are taken from the lists each time.
+	// fastBins is how many bins have a slot in the cache itself, where the fast paths find it.
+	// Later bins have theirs in pages, which a holder gets when it first needs one. Bins beyond the
+	// pages have no slots: their blocks are taken from the lists each time.
 	fastBins = 512
 	pageBins = 64
 	maxPages = 128
@@ -142,8 +143,8 @@ type cache struct {
 	// bins come last: the compiler adds no nil check to an access within the first page.
 	bins [fastBins]slot
 
-	// more has the addresses of pages of slots, for the bins from fastBins on, or 0. A page is added
-	// under the heap's lock and stays.
+	// more has the addresses of pages of slots, for the bins from fastBins on, or 0. A page is
+	// added under the heap's lock and stays.
 	more [maxPages]atomic.Uintptr
 }
 
@@ -222,9 +223,9 @@ type kind struct {
 
 	bins [sizeclass.Count + 1]atomic.Pointer[bin] // By class; largeClass is the last.
 
-	// ranges has the ranges of a typed kind's freed large blocks, by their lengths in granules. They never
-	// serve another kind, so they do not go back to the page heap. See takeRange. Guarded by the lock of the
-	// heap.
+	// ranges has the ranges of a typed kind's freed large blocks, by their lengths in granules.
+	// They never serve another kind, so they do not go back to the page heap. See takeRange.
+	// Guarded by the lock of the heap.
 	ranges map[int][]granuleRange
 }
 
@@ -239,9 +240,9 @@ func (k *kind) key() uintptr {
 	return typeinfo.KeyOf(k.typ)
 }
 
-// cleared is the range, from its start, of a block of have bytes that becomes zero if the block keeps
-// the first old bytes and gets the length n. A kind that wipes clears what lies behind, too: the
-// program may have cut the slice that it resizes.
+// cleared is the range, from its start, of a block of have bytes that becomes zero if the block
+// keeps the first old bytes and gets the length n. A kind that wipes clears what lies behind, too:
+// the program may have cut the slice that it resizes.
 func (k *kind) cleared(old, n, have uintptr) (lo, hi uintptr) {
 	if k.wipe {
 		return min(old, n), have
@@ -278,8 +279,15 @@ type purposeState struct {
 	options PurposeOptions
 	plain   *kind
 
-	typed sync.Map   // From a *typeDesc to the kind of its values.
-	mu    sync.Mutex // Held to add one.
+	typed [16]atomic.Pointer[typedKind] // By the hash of the type, the newest first.
+	mu    sync.Mutex                    // Held to add one.
+}
+
+// A typedKind is the kind of the values of one type under a purpose. It never changes.
+type typedKind struct {
+	desc  *typeDesc
+	kind  *kind
+	older *typedKind // Of the same hash.
 }
 
 // PurposeOptions configure a [Purpose]. The zero value makes an ordinary account.
@@ -293,8 +301,8 @@ type PurposeOptions struct {
 	Wipe bool
 }
 
-// A budget counts the bytes in spans, of the whole heap or of one purpose, and bounds them. A span counts
-// in the heap's budget and in that of its purpose; see kind.budgets.
+// A budget counts the bytes in spans, of the whole heap or of one purpose, and bounds them. A span
+// counts in the heap's budget and in that of its purpose; see kind.budgets.
 type budget struct {
 	who      string        // Whose it is, in errors.
 	held     atomic.Int64  // Bytes in spans, and in recorded blocks that lie in none. Written under the heap's lock.
@@ -323,18 +331,18 @@ type bin struct {
 	granules uint32 // Of a slab.
 	slotted  bool   // Holders can have slots of it.
 
-	// out counts blocks (bytes for large) allocated other than through slots, and those that slots have
-	// passed on; see slot.count.
+	// out counts blocks (bytes for large) allocated other than through slots, and those that slots
+	// have passed on; see slot.count.
 	out atomic.Int64
 
 	slabs atomic.Int64 // That exist.
 
-	// records has the records of spans that were taken apart. They serve b's next spans, and those of no
-	// other bin; see span. Guarded by the heap's lock.
+	// records has the records of spans that were taken apart. They serve b's next spans, and those
+	// of no other bin; see span. Guarded by the heap's lock.
 	records []uintptr
 
-	// sharing is held by a goroutine that takes a part of a slab. While it makes a slab, the others that
-	// want a part wait, and then share that slab.
+	// sharing is held by a goroutine that takes a part of a slab. While it makes a slab, the others
+	// that want a part wait, and then share that slab.
 	sharing sync.Mutex
 
 	mu   sync.Mutex
@@ -345,14 +353,14 @@ type bin struct {
 func (b *bin) groups() uint32 { return (b.blocks + 1<<b.shift - 1) >> b.shift }
 
 // A span is the record of a run of granules: a slab of equal blocks or one large block. It lies in
-// metadata memory, 64 bytes, and a slab's idle and group words follow it. Spans are known by their address;
-// span and *span are two views of one record.
+// metadata memory, 64 bytes, and a slab's idle and group words follow it. Spans are known by their
+// address; span and *span are two views of one record.
 //
-// A record outlives its slab: a goroutine that has looked it up may use it at any time later, when the
-// slab was taken apart and the record serves the next. So a record belongs to one bin for good. Only base
-// changes from one life to the next, and granules of a large block; both are written before the page map
-// shows the span. The group words keep their versions from life to life, so that a compare-and-swap on a
-// word that was read in another life fails.
+// A record outlives its slab: a goroutine that has looked it up may use it at any time later, when
+// the slab was taken apart and the record serves the next. So a record belongs to one bin for good.
+// Only base changes from one life to the next, and granules of a large block; both are written
+// before the page map shows the span. The group words keep their versions from life to life, so
+// that a compare-and-swap on a word that was read in another life fails.
 //
 // next and prev are guarded by the bin's lock.
 type span struct {
@@ -394,9 +402,9 @@ const (
 	spanBusy            // A large block that a goroutine makes, resizes or clears at this moment, and a slab that it makes. Nobody else may free it.
 )
 
-// What span.touched says: whether blocks were freed in the slab since it was last purged, and whether
-// the system refused that. Then ticks leave the slab alone until the next free in it: if a program has
-// locked all of its memory, each tick would try all slabs in vain.
+// What span.touched says: whether blocks were freed in the slab since it was last purged, and
+// whether the system refused that. Then ticks leave the slab alone until the next free in it: if a
+// program has locked all of its memory, each tick would try all slabs in vain.
 const (
 	touchedNot    = iota
 	touchedNow    // Since the last tick.
@@ -482,15 +490,15 @@ func magicOf(size uintptr) uint32 { return uint32((1<<32 + uint64(size) - 1) / u
 // A holder that checks a group out takes the bits into its slot and leaves its number. Frees by
 // others go into the word. The word changes by compare-and-swap only, and each transition changes
 // the version: if a goroutine reads the word, then the holder's mask, and then swaps the word
-// successfully, the mask was that of this word, whose blocks the holder allocates and frees meanwhile. So a
-// double free is found without a lock, unless the holder and another goroutine free the block at the same
-// moment: a holder's own free is no transition, and each may read before the other writes. Then the block's bit
-// is in the mask and in the word.
+// successfully, the mask was that of this word, whose blocks the holder allocates and frees
+// meanwhile. So a double free is found without a lock, unless the holder and another goroutine free
+// the block at the same moment: a holder's own free is no transition, and each may read before the
+// other writes. Then the block's bit is in the mask and in the word.
 //
-// The version comes back after 65,536 changes. If a goroutine stands still between its load and its swap while
-// just so many change the word, and bits and holder are what they were, the swap succeeds. In a correct program
-// it may: the block that it frees is still in use, and the blocks that it takes are still free. A double free
-// may go unnoticed.
+// The version comes back after 65,536 changes. If a goroutine stands still between its load and its
+// swap while just so many change the word, and bits and holder are what they were, the swap
+// succeeds. In a correct program it may: the block that it frees is still in use, and the blocks
+// that it takes are still free. A double free may go unnoticed.
 const (
 	groupMax    = 32
 	groupBits   = 1<<groupMax - 1
@@ -580,8 +588,8 @@ func (r *region) entry(addr uintptr) *span {
 }
 
 // meta allocates memory for the allocator's own records. It lies apart from the blocks, so that no
-// write through a stale slice reaches it (C1). It is zero, and never comes back: a bin keeps the records of
-// the slabs that it gave up, see span. It is guarded by the lock of the heap.
+// write through a stale slice reaches it (C1). It is zero, and never comes back: a bin keeps the
+// records of the slabs that it gave up, see span. It is guarded by the lock of the heap.
 type meta struct {
 	next, end uintptr
 	bytes     int64 // Taken from the system.
@@ -630,8 +638,8 @@ func (g granuleRange) addr() uintptr { return g.r.base + uintptr(g.i)*granule }
 
 func (g granuleRange) bytes() uintptr { return uintptr(g.n) * granule }
 
-// halfGranule is what an idle page takes off the bytes that a freed granule counts for. Pages are of
-// 4 KiB where a granule has several.
+// halfGranule is what an idle page takes off the bytes that a freed granule counts for. Pages are
+// of 4 KiB where a granule has several.
 const halfGranule = granule / 2
 
 // A request is one allocation: n bytes of a kind.
@@ -670,15 +678,15 @@ func (d *typeDesc) kindKey() uintptr {
 
 // A Local allocates for one goroutine at a time. It need not find out which P runs the goroutine,
 // so it is the fastest way to allocate single blocks. Its blocks are ordinary blocks: any goroutine
-// may free them in any way, and a Local may free any block. Until Close a Local keeps free blocks to
-// itself: of each size and kind up to 16 KiB, and a slab (64 to 512 KiB) of those that it often
-// allocates. No other goroutine gets them, and a limit counts their slabs. [In]
-// allocates values, slices and aligned blocks from a Local, and resizes slices.
+// may free them in any way, and a Local may free any block. Until Close a Local keeps free blocks
+// to itself: of each size and kind up to 16 KiB, and a slab (64 to 512 KiB) of those that it often
+// allocates. No other goroutine gets them, and a limit counts their slabs. [In] allocates values,
+// slices and aligned blocks from a Local, and resizes slices.
 //
 // A Local must not be copied; pass the pointer that [NewLocal] returned. Every call of a copy
-// panics with a [*MisuseError], and so does every call of a zero Local and of a closed one. A call of a
-// nil Local panics, too: Close and functions with Try in their names as above, Alloc, AllocUninit
-// and Free with Go's error for a nil pointer.
+// panics with a [*MisuseError], and so does every call of a zero Local and of a closed one. A call
+// of a nil Local panics, too: Close and functions with Try in their names as above, Alloc,
+// AllocUninit and Free with Go's error for a nil pointer.
 //
 // If two goroutines use one Local at the same time, that is a data race. In a build with -race each
 // call writes to the Local, so the race detector reports it.
@@ -761,8 +769,8 @@ type blockTable struct {
 const (
 	tablePage     = 1 << tablePageBits
 	tablePageBits = 12
-	// recordedMax bounds a block: 64 GiB, or 512 MiB on 32-bit systems. What the Go heap cannot give
-	// ends the process without an error, so that the impossible must be refused before.
+	// recordedMax bounds a block: 64 GiB, or 512 MiB on 32-bit systems. What the Go heap cannot
+	// give ends the process without an error, so that the impossible must be refused before.
 	recordedMax     = 1 << recordedMaxBits
 	recordedMaxBits = 29 + 7*is64Int
 	tablePowers     = recordedMaxBits - tablePageBits
@@ -812,8 +820,8 @@ const goWindow = 1 << (24 + 16*is64Int)
 
 func (h *heap) binByID(id uint32) *bin { return (*h.bins.Load())[id] }
 
-// serving is the recorder that serves the heap, or nil if the slabs do. A heap chooses once, when it
-// starts. The fast paths do not ask: a heap that a recorder serves has no caches.
+// serving is the recorder that serves the heap, or nil if the slabs do. A heap chooses once, when
+// it starts. The fast paths do not ask: a heap that a recorder serves has no caches.
 func (h *heap) serving() *recorder { return h.recorder.Load() }
 
 // slabs is the heap with the slabs that the memory of blocks comes from. If blocks come from the Go

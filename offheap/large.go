@@ -86,10 +86,10 @@ func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	h.freeSpan(b, sp)
 }
 
-// resizeLarge makes a large block hold n bytes where it is, if what follows it is free or belongs to
-// its range, and zeroes what comes after the first old bytes. It returns the bytes that the block has
-// then, or 0 if that is impossible. It never moves the mapping, as mremap would: a stale pointer must
-// go on to point into freehold's memory.
+// resizeLarge makes a large block hold n bytes where it is, if what follows it is free or belongs
+// to its range, and zeroes what comes after the first old bytes. It returns the bytes that the
+// block has then, or 0 if that is impossible. It never moves the mapping, as mremap would: a stale
+// pointer must go on to point into freehold's memory.
 func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) uintptr {
 	if n > largestAlloc {
 		return 0
@@ -126,8 +126,8 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 	return uintptr(want) * granule
 }
 
-// lockLarge takes the lock. It panics if no large block with that record begins at addr that the program may free. It may
-// have been freed after the caller's look-up, and sp serve another by now.
+// lockLarge takes the lock. It panics if no large block with that record begins at addr that the
+// program may free. It may have been freed after the caller's look-up, and sp serve another by now.
 func (h *heap) lockLarge(op string, sp *span, addr uintptr) {
 	h.mu.Lock()
 	if h.spanOf(addr) != sp || sp.base != addr || sp.state.Load() != spanLarge {

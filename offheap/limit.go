@@ -7,16 +7,17 @@ import (
 	"fmt"
 )
 
-// SetLimit bounds the bytes in slabs and large blocks ([Stats].Held), which resident memory follows; 0
-// means no bound. It returns the old bound. A request that needs another slab (64 to 512 KiB) or a
-// large block beyond the bound fails with [ErrLimit]; a request that a free block serves needs
-// no room. Before a request fails, offheap takes back the free memory that Ps keep, if that may help.
+// SetLimit bounds the bytes in slabs and large blocks ([Stats].Held), which resident memory
+// follows; 0 means no bound. It returns the old bound. A request that needs another slab (64 to 512
+// KiB) or a large block beyond the bound fails with [ErrLimit]; a request that a free block serves
+// needs no room. Before a request fails, offheap takes back the free memory that Ps keep, if that
+// may help.
 //
 // Each size class in use takes at least one slab, for each kind of memory: that of a [Purpose], and
-// that of each type with bools; blocks that [SetSamplePeriod] samples are a kind, too. So a bound below a
-// slab for each of them means nothing. Slabs with a block in use count whole. So do those that a [Local]
-// keeps, and slabs of types with bools or of self-contained types, which stay their type's. A request
-// may be refused while another goroutine takes or frees the last free block.
+// that of each type with bools; blocks that [SetSamplePeriod] samples are a kind, too. So a bound
+// below a slab for each of them means nothing. Slabs with a block in use count whole. So do those
+// that a [Local] keeps, and slabs of types with bools or of self-contained types, which stay their
+// type's. A request may be refused while another goroutine takes or frees the last free block.
 func SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	std.start()
@@ -35,8 +36,8 @@ func checkLimitArgument(n int64) {
 	}
 }
 
-// retry makes a request of b, which failed with err, once more. No purge is under way meanwhile. If a
-// flush may help, it comes first.
+// retry makes a request of b, which failed with err, once more. No purge is under way meanwhile. If
+// a flush may help, it comes first.
 func (h *heap) retry(b *bin, err error, request func() error) error {
 	h.purge.mu.Lock()
 	defer h.purge.mu.Unlock()

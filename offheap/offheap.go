@@ -52,8 +52,8 @@ func TryAllocUninit(n int) ([]byte, error) {
 }
 
 // AllocAligned returns n zero bytes whose address is a multiple of align, a power of two up to 2
-// MiB. It panics if align is any other number, and otherwise as [Alloc] does. For a Purpose, a Local
-// or values, see [Typed.Aligned].
+// MiB. It panics if align is any other number, and otherwise as [Alloc] does. For a Purpose, a
+// Local or values, see [Typed.Aligned].
 func AllocAligned(n, align int) []byte { return mustBytes(TryAllocAligned(n, align)) }
 
 // TryAllocAligned is AllocAligned with an error for what the world may refuse.
@@ -118,8 +118,8 @@ func alloc(bin uint32) uintptr {
 	return addr
 }
 
-// free gives a block to the P's cache, to the slot of the bin if it does not belong to the hot one. It
-// reports false, and has done nothing, if the caller must ask freeSlow. bin is below fastBins.
+// free gives a block to the P's cache, to the slot of the bin if it does not belong to the hot one.
+// It reports false, and has done nothing, if the caller must ask freeSlow. bin is below fastBins.
 func free(bin uint32, addr uintptr) bool {
 	p := percpu.Acquire()
 	c := std.pcache(p.ID())

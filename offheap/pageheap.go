@@ -18,9 +18,9 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// allocSpan makes a span of n granules for bin b and shows it in the page map. setup writes the group
-// words before anyone sees the span. dirty lists what of the span may hold old data. The caller calls
-// followGrowth once it holds no lock.
+// allocSpan makes a span of n granules for bin b and shows it in the page map. setup writes the
+// group words before anyone sees the span. dirty lists what of the span may hold old data. The
+// caller calls followGrowth once it holds no lock.
 func (h *heap) allocSpan(b *bin, n int, align uintptr, setup func(*span)) (s *span, dirty dirtyRuns, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -28,8 +28,8 @@ func (h *heap) allocSpan(b *bin, n int, align uintptr, setup func(*span)) (s *sp
 	return s, dirty, err
 }
 
-// followGrowth makes the memory limit follow if much was taken since it last did. The caller holds no
-// lock.
+// followGrowth makes the memory limit follow if much was taken since it last did. The caller holds
+// no lock.
 func (h *heap) followGrowth() {
 	if h.grown.Load() && h.grown.Swap(false) {
 		h.onGrowth()
@@ -128,8 +128,8 @@ func (h *heap) freeSpan(b *bin, s *span) {
 	}
 }
 
-// allocGranules takes n granules for a span of b. For a large block of a typed kind it takes a range of
-// at least n. The caller holds the lock.
+// allocGranules takes n granules for a span of b. For a large block of a typed kind it takes a
+// range of at least n. The caller holds the lock.
 func (h *heap) allocGranules(b *bin, n int, align uintptr, dirty *dirtyRuns) (granuleRange, error) {
 	k := b.kind
 	if b.size != 0 || !k.typed() { // A slab over a large block's range would lay its values across the old ones.
@@ -286,15 +286,16 @@ func (d *dirtyRuns) add(addr, size uintptr) {
 }
 
 // The address space of a large block of a typed kind is a range of granules. Its length is one of
-// four to an octave, and the block lies at its beginning. A freed range serves any block of its kind that
-// fits, always from its beginning: values that began elsewhere would lie across those before, and a
-// stale bool over other bytes (C1). A range is never divided or joined with another.
+// four to an octave, and the block lies at its beginning. A freed range serves any block of its
+// kind that fits, always from its beginning: values that began elsewhere would lie across those
+// before, and a stale bool over other bytes (C1). A range is never divided or joined with another.
 //
-// Granules of a range that the block does not use have no entry in the page map. They are zero, take no
-// memory, and the block may grow over them.
+// Granules of a range that the block does not use have no entry in the page map. They are zero,
+// take no memory, and the block may grow over them.
 
-// takeRange takes a freed range for a block of n granules: one of exactly that length, of the length that a new range would
-// have, or of the next three. It looks at one range of each length, the last freed. The caller holds the lock.
+// takeRange takes a freed range for a block of n granules: one of exactly that length, of the
+// length that a new range would have, or of the next three. It looks at one range of each length,
+// the last freed. The caller holds the lock.
 func (k *kind) takeRange(n int, align uintptr) (granuleRange, bool) {
 	if g, ok := k.takeOf(n, align); ok { // Where there was no room for more, a range has the block's length.
 		return g, true
@@ -559,13 +560,16 @@ func (r *region) mayBeHuge(off uintptr) bool {
 
 // The life cycle of a request at a limit:
 //
-//  1. allocSpan, or a large block that grows, asks checkLimit under the heap's lock, before it takes
-//     granules. Free blocks of slabs that exist are below the limit already and are not asked for.
-//  2. If a limit refuses the span, the request waits for a purge that is under way, because the purge
-//     keeps free blocks to itself. Then it flushes the Ps if that may help: see worthFlushing.
+//  1. allocSpan, or a large block that grows, asks checkLimit under the heap's lock, before it
+//     takes granules. Free blocks of slabs that exist are below the limit already and are not asked
+//     for.
+//  2. If a limit refuses the span, the request waits for a purge that is under way, because the
+//     purge keeps free blocks to itself. Then it flushes the Ps if that may help: see
+//     worthFlushing.
 //  3. The request is made once more. If it fails again, it is refused.
 
-// checkLimit says whether the limits leave room for n more bytes of k. The caller holds the heap's lock.
+// checkLimit says whether the limits leave room for n more bytes of k. The caller holds the heap's
+// lock.
 func (k *kind) checkLimit(n int64) error {
 	for _, g := range k.budgets {
 		if !g.leaves(n) {
@@ -614,8 +618,9 @@ func (h *heap) freeTyped(k *kind, g granuleRange) {
 	h.mu.Unlock()
 }
 
-// emptyTyped gives the memory of a typed kind's granules back, so that they read as zeros, which are
-// valid values of any type. Granules that no block used can have memory, too: that of a huge page.
+// emptyTyped gives the memory of a typed kind's granules back, so that they read as zeros, which
+// are valid values of any type. Granules that no block used can have memory, too: that of a huge
+// page.
 func (h *heap) emptyTyped(g granuleRange) {
 	if h.purgeRange(g.r, g.addr(), g.addr()+g.bytes()) != nil {
 		wipe(g.addr(), g.bytes())
@@ -638,7 +643,8 @@ func paint(addr, n uintptr, with byte) {
 	}
 }
 
-// unpainted finds the first of n bytes at addr that differs from the byte. whole says that none does.
+// unpainted finds the first of n bytes at addr that differs from the byte. whole says that none
+// does.
 //
 //go:norace
 func unpainted(addr, n uintptr, with byte) (off uintptr, whole bool) {
@@ -668,11 +674,11 @@ const (
 	longestClear = 32 << 20
 )
 
-// wipe writes zeros over n bytes at addr. Of a long range it reads each part first and leaves a part
-// that is zero alone. So pages that the program never wrote take no memory on Linux, which shows one
-// page of zeros to readers. A part that is not zero is mostly known by its first word. Such parts in
-// a row are cleared together, because a long clear writes past the processor's caches and takes a
-// third of the time.
+// wipe writes zeros over n bytes at addr. Of a long range it reads each part first and leaves a
+// part that is zero alone. So pages that the program never wrote take no memory on Linux, which
+// shows one page of zeros to readers. A part that is not zero is mostly known by its first word.
+// Such parts in a row are cleared together, because a long clear writes past the processor's caches
+// and takes a third of the time.
 //
 // To give the pages back to the system would be faster for a sparse range. But then the bytes stay
 // in the machine's memory until the kernel uses the pages again, and locked pages cannot be given
@@ -776,8 +782,8 @@ func (s *span) idleWord(i int) *uint64 {
 	return unsafex.At[uint64](s.addr() + spanBytes + uintptr(i)*8)
 }
 
-// wakeHalves forgets which of n granules from i take memory for one page alone, because they are used
-// again or purged. The caller holds the heap's lock.
+// wakeHalves forgets which of n granules from i take memory for one page alone, because they are
+// used again or purged. The caller holds the heap's lock.
 func (h *heap) wakeHalves(r *region, i, n int) {
 	if h.purge.halfBytes == 0 {
 		return

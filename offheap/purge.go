@@ -19,7 +19,8 @@ func (p *purgeState) init(h *heap) {
 
 func (p *purgeState) tick() {
 	p.mu.Lock()
-	// Under the lock: a goroutine that finds neither armed nor locked knows that no tick is purging.
+	// Under the lock: a goroutine that finds neither armed nor locked knows that no tick is
+	// purging.
 	p.armed.Store(false)
 	if p.runLocked(false) {
 		p.arm()
@@ -141,8 +142,8 @@ func (h *heap) purgeSlabs(all bool) (more bool) {
 }
 
 // nextQuiet finds the next slab at or after granule *at that is due, and locks its free groups,
-// which keeps it from being taken apart. Slabs that were touched since the last tick are marked for the
-// next one.
+// which keeps it from being taken apart. Slabs that were touched since the last tick are marked for
+// the next one.
 func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,8 +178,8 @@ func (h *heap) nextQuiet(r *region, at *uintptr, all bool) (found *span, more bo
 	return nil, more
 }
 
-// lockFreeGroups locks the groups with free blocks and says whether there were any. Groups without any
-// are not locked: holder and bits show a lock.
+// lockFreeGroups locks the groups with free blocks and says whether there were any. Groups without
+// any are not locked: holder and bits show a lock.
 func (s *span) lockFreeGroups() bool {
 	any := false
 	for g := range s.groups() {
@@ -193,8 +194,8 @@ func (s *span) lockFreeGroups() bool {
 	return any
 }
 
-// purgeSlab purges the pages of a slab that lie in free blocks of locked groups, and unlocks these. It reports
-// false if the system refused that.
+// purgeSlab purges the pages of a slab that lie in free blocks of locked groups, and unlocks these.
+// It reports false if the system refused that.
 func (h *heap) purgeSlab(r *region, sp *span) (ok bool) {
 	ok = true
 	page := vmem.PageSize()

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
+	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -96,20 +97,23 @@ func (s *purposeState) kindFor(d *typeDesc) *kind {
 	if !d.typed {
 		return s.plain
 	}
-	if k, ok := s.typed.Load(d); ok {
-		return k.(*kind)
+	head := &s.typed[typeinfo.Hash(d.key)%uintptr(len(s.typed))]
+	if k := head.Load().find(d); k != nil {
+		return k
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, ok := s.typed.Load(d)
-	if !ok { // Another goroutine may have made it meanwhile.
+	newest := head.Load()
+	k := newest.find(d)
+	if k == nil { // Another goroutine may have made it meanwhile.
 		k = std.newKind(s, d)
-		s.typed.Store(d, k)
+		head.Store(&typedKind{desc: d, kind: k, older: newest})
 	}
-	return k.(*kind)
+	return k
 }
 
-// binOf is the bin of values of a type under the purpose, nullBin if the fast path must not serve it.
+// binOf is the bin of values of a type under the purpose, nullBin if the fast path must not serve
+// it.
 func (s *purposeState) binOf(d *typeDesc) uint32 {
 	if d.size == 0 || d.size > sizeclass.Max || d.path != "" {
 		return nullBin
@@ -120,8 +124,19 @@ func (s *purposeState) binOf(d *typeDesc) uint32 {
 	return nullBin
 }
 
-// SetLimit bounds the bytes in slabs and large blocks of the purpose, which shares them with no other; 0
-// means no bound. It returns the old bound. The package's [SetLimit] describes the bytes that count.
+// find is the kind of the type among t and the older ones, or nil.
+func (t *typedKind) find(d *typeDesc) *kind {
+	for ; t != nil; t = t.older {
+		if t.desc == d {
+			return t.kind
+		}
+	}
+	return nil
+}
+
+// SetLimit bounds the bytes in slabs and large blocks of the purpose, which shares them with no
+// other; 0 means no bound. It returns the old bound. The package's [SetLimit] describes the bytes
+// that count.
 func (p *Purpose) SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	return std.setLimit(&p.state("SetLimit").budget, n)

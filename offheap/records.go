@@ -122,7 +122,8 @@ func (b *block) onGoHeap(align uintptr) {
 	b.keep, b.addr = s, roundUp(unsafex.SliceAddr(s), align)
 }
 
-// underKind is the kind in the heap under t that stands for k. It has no purpose: t keeps the accounts.
+// underKind is the kind in the heap under t that stands for k. It has no purpose: t keeps the
+// accounts.
 func (t *recorder) underKind(k *kind) *kind {
 	if !k.typed() {
 		return t.under.plain
@@ -199,8 +200,8 @@ func (b *block) wipe() {
 // block.
 const looksPerFree = 2
 
-// delayReuse keeps a freed block from being used again for a while, and gives back the memory of those
-// that have been kept for long enough.
+// delayReuse keeps a freed block from being used again for a while, and gives back the memory of
+// those that have been kept for long enough.
 func (t *recorder) delayReuse(b block) {
 	switch {
 	case b.guarded:
@@ -360,7 +361,8 @@ func (t *recorder) lookUp(addr uintptr, d *typeDesc, n uintptr) (uintptr, bool) 
 }
 
 // around is the first byte, the bytes and the type of the block that addr lies in. The size is 0 if
-// there is none. Most Refs lead to the beginning of a block, and slabs know where their blocks begin.
+// there is none. Most Refs lead to the beginning of a block, and slabs know where their blocks
+// begin.
 func (t *recorder) around(addr uintptr) (begin, size, key uintptr) {
 	b, ok := t.blocks.find(addr)
 	if !ok && t.under != nil {
@@ -434,8 +436,8 @@ func (t *blockTable) note(b block) {
 		t.powers[p].put(unit(b.addr, p), b)
 		t.used.Or(1 << p)
 	}
-	// Last: take finds a block here first, and then all else that note wrote. A stale free may name the
-	// address at this moment.
+	// Last: take finds a block here first, and then all else that note wrote. A stale free may name
+	// the address at this moment.
 	t.shard(b.addr/tablePage).put(b.addr/tablePage, b)
 }
 
@@ -458,8 +460,8 @@ func (t *blockTable) find(addr uintptr) (block, bool) {
 	return t.shard(addr/tablePage).find(addr/tablePage, addr, false)
 }
 
-// use calls f for the block that begins at addr, while it cannot be freed. It reports what f does, or false if
-// there is none. f must not allocate off the heap.
+// use calls f for the block that begins at addr, while it cannot be freed. It reports what f does,
+// or false if there is none. f must not allocate off the heap.
 func (t *blockTable) use(addr uintptr, f func(b *block) bool) bool {
 	return t.shard(addr/tablePage).use(addr/tablePage, addr, f)
 }

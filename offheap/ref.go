@@ -16,9 +16,9 @@ import (
 // the collector some nanoseconds each cycle; a Ref costs it nothing. The zero Ref is nil. Refs of
 // equal T compare with ==.
 //
-// A Ref is an offset into offheap's regions, not an address. It is valid while the process lives and
-// the value is not deleted. Each use checks range and alignment. A wrong Ref panics or leads to other
-// data without pointers and bools, never elsewhere.
+// A Ref is an offset into offheap's regions, not an address. It is valid while the process lives
+// and the value is not deleted. Each use checks range and alignment. A wrong Ref panics or leads to
+// other data without pointers and bools, never elsewhere.
 type Ref[T any] struct {
 	_   [0]*T // Refs of different types do not convert to each other.
 	off uint64
@@ -104,9 +104,10 @@ func RefFromUint64[T any](n uint64) Ref[T] { return Ref[T]{off: n} }
 // which hold Go pointers. The zero SliceRef is nil. SliceRefs of equal T compare with ==.
 // A string is a SliceRef[byte] to a copy of its bytes; string(r.Slice()) reads it.
 //
-// A SliceRef leads to a block of offheap and stays valid as long as a [Ref] does. Each use checks that
-// all elements lie in one block. A wrong SliceRef panics or leads to other data without pointers and
-// bools, never beyond a block. A SliceRef is a plain value: several goroutines may use it at once.
+// A SliceRef leads to a block of offheap and stays valid as long as a [Ref] does. Each use checks
+// that all elements lie in one block. A wrong SliceRef panics or leads to other data without
+// pointers and bools, never beyond a block. A SliceRef is a plain value: several goroutines may use
+// it at once.
 type SliceRef[T any] struct {
 	first Ref[T]
 	n     uint64
@@ -166,7 +167,8 @@ func (h *heap) resolveSlice(off, n uint64, d *typeDesc) uintptr {
 
 // An AtomicRef is a Ref that several goroutines read and change at once: a link of a lock-free
 // list, skiplist or tree. The zero AtomicRef is nil. It takes 8 bytes, aligned to 8 bytes on each
-// processor, also inside of off-heap values. An AtomicRef must not be copied after its first use; go vet reports copies.
+// processor, also inside of off-heap values. An AtomicRef must not be copied after its first use;
+// go vet reports copies.
 //
 // As with atomic.Pointer, a Store that a Load observes happens before the Load. But nothing keeps
 // the value alive that a Ref leads to: the program must free it only when no goroutine can use the
@@ -191,7 +193,8 @@ func (a *AtomicRef[T]) CompareAndSwap(old, r Ref[T]) (swapped bool) {
 	return a.off.CompareAndSwap(old.off, r.off)
 }
 
-// refTo is RefOf for an address that is not in the first region. It panics if addr lies in no block.
+// refTo is RefOf for an address that is not in the first region. It panics if addr lies in no
+// block.
 //
 //go:noinline
 func (h *heap) refTo(addr uintptr) uint64 {
@@ -212,8 +215,8 @@ func (h *heap) refTo(addr uintptr) uint64 {
 	return 0
 }
 
-// locate is the address of the value of d that a Ref with this offset leads to, or, if n is not 0, of n
-// values in one block, to which a SliceRef does. It panics if there are none.
+// locate is the address of the value of d that a Ref with this offset leads to, or, if n is not 0,
+// of n values in one block, to which a SliceRef does. It panics if there are none.
 func (h *heap) locate(off uint64, d *typeDesc, n uintptr) uintptr {
 	if t := h.serving(); t != nil {
 		return t.resolve(off, d, n)
@@ -236,11 +239,11 @@ func (h *heap) locate(off uint64, d *typeDesc, n uintptr) uintptr {
 	panic(badRef(off, d, uint64(n)))
 }
 
-// holds says whether n values of d, whose size is not 0, lie at addr in one block of their kind. Of a
-// typed type an element of a block must begin there.
+// holds says whether n values of d, whose size is not 0, lie at addr in one block of their kind. Of
+// a typed type an element of a block must begin there.
 //
-// If the block is freed meanwhile, the record may serve another span of its bin between two reads. So holds
-// reads once what changes, and begins again if it has changed.
+// If the block is freed meanwhile, the record may serve another span of its bin between two reads.
+// So holds reads once what changes, and begins again if it has changed.
 func (h *heap) holds(addr uintptr, d *typeDesc, n uintptr) bool {
 	for {
 		sp := h.spanOf(addr)

@@ -23,9 +23,9 @@ import (
 // exponential gaps would: each block is sampled with a probability that depends on its size alone,
 // whatever happened before.
 //
-// A sampled block comes from a bin of its own, that of its kind for sampled blocks, which has no slots. So a
-// free of it finds no slot, takes the slow way, and there the record of the block is dropped. Large
-// blocks take the slow way anyway, and bear a mark.
+// A sampled block comes from a bin of its own, that of its kind for sampled blocks, which has no
+// slots. So a free of it finds no slot, takes the slow way, and there the record of the block is
+// dropped. Large blocks take the slow way anyway, and bear a mark.
 
 // idle is the number of blocks that a slot allocates before the slow path checks whether sampling
 // is on. It is small, so that a Local, whose cache only its user may touch, notices soon. It is
@@ -100,7 +100,8 @@ func (h *heap) sample(b *bin, q request) (addr uintptr) {
 	return addr
 }
 
-// guardOne serves an allocation on guarded pages, if their bounds and the limits allow it, or returns 0.
+// guardOne serves an allocation on guarded pages, if their bounds and the limits allow it, or
+// returns 0.
 func (h *heap) guardOne(q request) uintptr {
 	if h.guards == nil || q.n > largestAlloc || !debugmode.TakeSample() {
 		return 0
@@ -153,8 +154,8 @@ func (h *heap) resolveGuarded(off uint64, d *typeDesc, n uintptr) (uintptr, bool
 	panic(badRef(off, d, uint64(n)))
 }
 
-// sampledGuard is the recorder with the record of the block at addr, if that is a sampled block on guarded
-// pages, in use or freed. For other addresses it is nil.
+// sampledGuard is the recorder with the record of the block at addr, if that is a sampled block on
+// guarded pages, in use or freed. For other addresses it is nil.
 func (h *heap) sampledGuard(addr uintptr) *recorder {
 	if h.guards == nil {
 		return nil
@@ -204,8 +205,8 @@ func (h *heap) sampleLarge(k *kind, sp *span) {
 }
 
 // resampleLarge notes that the large block of sp was resized from old bytes. Whether it is sampled
-// is as likely then as if it had been of its largest size from the beginning. touched has that size, in
-// granules, once the block was resized: bytes that it gains anew were drawn for already.
+// is as likely then as if it had been of its largest size from the beginning. touched has that
+// size, in granules, once the block was resized: bytes that it gains anew were drawn for already.
 func (h *heap) resampleLarge(k *kind, sp *span, old uintptr) {
 	n, most := sp.bytes(), max(uintptr(sp.touched.Load())*granule, old)
 	sp.touched.Store(uint32(max(n, most) / granule))
@@ -217,8 +218,8 @@ func (h *heap) resampleLarge(k *kind, sp *span, old uintptr) {
 }
 
 // forget drops the record of the block at addr, if there is one. It comes before the block is
-// freed, or else the next block there might lose its record. remember undoes it, if the block is not freed
-// after all.
+// freed, or else the next block there might lose its record. remember undoes it, if the block is
+// not freed after all.
 func (b *bin) forget(addr uintptr) (remember func()) {
 	if b.kind.ordinary == nil {
 		return func() {}
@@ -271,9 +272,9 @@ func Samples() iter.Seq[Sample] {
 // means no samples; a period of 1 samples each block. A negative number changes nothing and returns
 // the period.
 //
-// It takes effect at once, except in a Local: a Local reads the period when it samples a block, when
-// it needs more blocks, and every 65536 allocations of a size. Earlier samples keep the weight of the
-// period that was in force when they were taken. SetSamplePeriod stops the world for some
+// It takes effect at once, except in a Local: a Local reads the period when it samples a block,
+// when it needs more blocks, and every 65536 allocations of a size. Earlier samples keep the weight
+// of the period that was in force when they were taken. SetSamplePeriod stops the world for some
 // microseconds. It may be called from any goroutine.
 func SetSamplePeriod(bytes int64) (old int64) {
 	if bytes < 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
-// checkIn returns bits and the group. The result is the bits that are free now, and those of them that
-// were free in the word already, because two goroutines freed the block at the same moment.
+// checkIn returns bits and the group. The result is the bits that are free now, and those of them
+// that were free in the word already, because two goroutines freed the block at the same moment.
 func checkIn(w uintptr, mask uint32) (free, twice uint32) {
 	for {
 		v := unsafex.Load64(w)
@@ -123,8 +123,8 @@ func (h *heap) newKind(p *purposeState, d *typeDesc) *kind {
 }
 
 // newBin adds the bin of a class to a kind. The caller holds the heap's lock, or no other goroutine
-// knows the heap yet. Kinds for sampled blocks have bin numbers behind those of the first fastBins, where gaps
-// are filled by a bin that has no blocks.
+// knows the heap yet. Kinds for sampled blocks have bin numbers behind those of the first fastBins,
+// where gaps are filled by a bin that has no blocks.
 func (h *heap) newBin(k *kind, class uint32) *bin {
 	bins := slices.Clone(*h.bins.Load()) // A reader of the old ones does not see the change.
 	b := &bin{id: h.nfast, kind: k, class: class}
@@ -217,8 +217,8 @@ func (b *bin) takeListed() *span {
 	return s
 }
 
-// relist lists an unlisted slab of b if it has free blocks. It is no harm if the slab was taken apart in the
-// meantime, and the record serves another slab: that is b's, too.
+// relist lists an unlisted slab of b if it has free blocks. It is no harm if the slab was taken
+// apart in the meantime, and the record serves another slab: that is b's, too.
 func (b *bin) relist(s *span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -246,7 +246,8 @@ func (h *heap) slab(b *bin) (*span, error) {
 	return sp, nil
 }
 
-// beginSlab makes a new span a slab whose blocks are all free, and which slab is to make a current one.
+// beginSlab makes a new span a slab whose blocks are all free, and which slab is to make a current
+// one.
 func (s *span) beginSlab() {
 	for g := range s.groups() {
 		initGroup(s.word(g), s.mask(g))
@@ -290,8 +291,9 @@ func (h *heap) returnSlab(sp *span) {
 // isUnused says whether a slab of b goes back to the page heap.
 func (b *bin) isUnused(sp *span) bool { return sp.allFree() && !b.kind.typed() }
 
-// freeSlab gives a slab back to the page heap if all its blocks are free and no holder has any. It holds
-// the bin's lock to the end: a request that does not find the slab in the list finds its bytes free.
+// freeSlab gives a slab back to the page heap if all its blocks are free and no holder has any. It
+// holds the bin's lock to the end: a request that does not find the slab in the list finds its
+// bytes free.
 //
 // A full count says just that while the caller holds the lock and the slab is not a current one. A
 // group whose blocks are all free is checked out only under the lock, or from a current slab by its
@@ -313,8 +315,8 @@ func (h *heap) freeSlab(b *bin, sp *span) {
 	h.freeSpan(b, sp)
 }
 
-// takeShared takes a single block of a current slab of b and ends the slab's use. It returns 0 if the
-// slab has none left.
+// takeShared takes a single block of a current slab of b and ends the slab's use. It returns 0 if
+// the slab has none left.
 func (h *heap) takeShared(b *bin, sp *span) uintptr {
 	addr := sp.takeOne(h)
 	invariants.Window()

@@ -8,9 +8,10 @@ import (
 	"github.com/freehold-go/freehold"
 )
 
-// Stats are bytes, as of about the same moment. While goroutines allocate and free, a sum can be wrong:
-// by at most 256 KiB for each size class of each kind of memory (that of a purpose, of a type with bools)
-// and each P and Local that allocates or frees blocks of it during the sum. So it can be below 0.
+// Stats are bytes, as of about the same moment. While goroutines allocate and free, a sum can be
+// wrong: by at most 256 KiB for each size class of each kind of memory (that of a purpose, of a
+// type with bools) and each P and Local that allocates or frees blocks of it during the sum. So it
+// can be below 0.
 type Stats struct {
 	// InUse is in blocks that were allocated and not freed, at the size of their size class or
 	// rounded up to 8 KiB. InUse is exact while no goroutine allocates or frees.
@@ -20,9 +21,9 @@ type Stats struct {
 	// pages are in use the first write to one gives memory to 2 MiB; a part of it that no span has
 	// is Purged.
 	Retained int64
-	// Purged is free and was given back to the machine (or never used); its address space stays. The
-	// spare address space of large blocks of types with bools is Purged, too: up to a quarter of a
-	// block, and more where a freed one lay.
+	// Purged is free and was given back to the machine (or never used); its address space stays.
+	// The spare address space of large blocks of types with bools is Purged, too: up to a quarter
+	// of a block, and more where a freed one lay.
 	Purged int64
 	// Reserved is the address space that blocks have ever been allocated from: the sum of InUse,
 	// Retained and Purged, up to concurrent changes. What the regions set aside beyond it, which
@@ -58,8 +59,8 @@ func ReadStats() Stats {
 	return std.stats()
 }
 
-// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock. Goroutines that
-// allocate and free meanwhile make it wrong by what they pass on.
+// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock.
+// Goroutines that allocate and free meanwhile make it wrong by what they pass on.
 func (h *heap) inUse(b *bin) int64 {
 	switch {
 	case b.size == 0: // Large blocks are never in slots.

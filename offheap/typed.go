@@ -107,21 +107,21 @@ type Typed[T any] struct {
 }
 
 // A source is where memory comes from. The functions that are not methods of Typed take one: a type
-// with methods is compiled with all of them, for each T of a program that only calls MakeSlice. It has
-// at most four fields, which the compiler keeps in registers; one of five lies on the stack, where New
-// would write and read it each time.
+// with methods is compiled with all of them, for each T of a program that only calls MakeSlice. It
+// has at most four fields, which the compiler keeps in registers; one of five lies on the stack,
+// where New would write and read it each time.
 type source struct {
 	local   *Local
 	purpose *purposeState
 	bin     uint32 // Of the type; used with a Local and a Purpose. See shift.
 }
 
-// shift is the log2 of what Aligned asks for, 0 for the type's own alignment. It stands in the upper
-// half of bin, and nullBin in the lower.
+// shift is the log2 of what Aligned asks for, 0 for the type's own alignment. It stands in the
+// upper half of bin, and nullBin in the lower.
 func (o source) shift() uint8 { return uint8(o.bin >> 16) }
 
-// For is the Typed that allocates in the account of p. Make it once, outside of a loop: For looks up T,
-// and New need not.
+// For is the Typed that allocates in the account of p. Make it once, outside of a loop: For looks
+// up T, and New need not.
 func For[T any](p *Purpose) Typed[T] {
 	if p == nil {
 		return Typed[T]{}
@@ -180,8 +180,8 @@ func (t Typed[T]) New() *T {
 	return t.newSlow()
 }
 
-// newSlow is New if the Local's slot has no block, and without a Local. It is apart from New, so that
-// New on its fast path returns at once and tests no address.
+// newSlow is New if the Local's slot has no block, and without a Local. It is apart from New, so
+// that New on its fast path returns at once and tests no address.
 //
 //go:noinline
 func (t Typed[T]) newSlow() *T {
@@ -467,8 +467,8 @@ func TryMakeSlice[T any](length, capacity int) ([]T, error) {
 	return makeSliceFrom[T](source{}, length, capacity)
 }
 
-// FreeSlice is [Free] for a slice of T that MakeSlice, Append, Grow or Realloc returned, or a prefix
-// of it.
+// FreeSlice is [Free] for a slice of T that MakeSlice, Append, Grow or Realloc returned, or a
+// prefix of it.
 func FreeSlice[T any](s []T) {
 	d := describe[T]()
 	n := uintptr(cap(s)) * d.size
