@@ -262,8 +262,7 @@ func (s *slot) setMask(m uint32) { s.state = s.state&^groupBits | uint64(m) }
 // left is the number of blocks that the slot allocates before an allocation takes the slow path, at
 // most 1<<31; see draw. It is stored less one, so that pop knows by the sign when there are
 // none.
-func (s *slot) left() uint32 { return uint32(s.state>>leftShift) + 1 }
-
+func (s *slot) left() uint32     { return uint32(s.state>>leftShift) + 1 }
 func (s *slot) setLeft(n uint32) { s.state = uint64(n-1)<<leftShift | uint64(s.mask()) }
 
 // clear wipes a block that was just freed: only the holder can allocate it so far.

@@ -222,7 +222,7 @@ func reallocate[T any](h *heap, s []T, n int, q request) ([]T, error) {
 	if err != nil && n <= len(s) {
 		room, _ := h.roomOf("Realloc", addr, k.typ)
 		if lo, hi := k.cleared(q.n, q.n, room); lo < hi { // If the kind wipes.
-			h.clear("Realloc", addr, lo, hi)
+			h.clear(addr, lo, hi)
 		}
 		return unsafex.Slice[T](addr, n, n), nil
 	}
@@ -284,47 +284,19 @@ func (h *heap) resize(op string, addr, old, n uintptr, typ reflect.Type) (room u
 		return 0, k
 	}
 	if lo, hi := k.cleared(old, n, have); lo < hi {
-		h.clearSmall(op, b, sp, addr, lo, hi)
+		unsafex.Clear(addr+lo, hi-lo)
 	}
 	return have, k
 }
 
-// clearSmall is clear for a block in a slab of b.
-func (h *heap) clearSmall(op string, b *bin, sp *span, addr, lo, hi uintptr) {
-	b.mu.Lock() // Keeps the slab from being taken apart, if the block was freed after the caller's look-up.
-	i, ok := sp.find(addr)
-	if ok = ok && h.spanOf(addr) == sp && !h.isFree(sp, i); ok {
-		invariants.Window()
-		unsafex.Clear(addr+lo, hi-lo)
-	}
-	b.mu.Unlock()
-	if !ok {
-		h.misuse(op, addr)
-	}
-}
-
-// clear clears the bytes from lo on and below hi of the block at addr, as a part of op. It panics
-// if the block was freed meanwhile.
-func (h *heap) clear(op string, addr, lo, hi uintptr) {
+// clear clears the bytes from lo on and below hi of the block at addr, which was in use when the caller
+// looked. If the program frees it meanwhile, zeros go into a block of the same kind of memory.
+func (h *heap) clear(addr, lo, hi uintptr) {
 	if t := h.recorderOf(addr); t != nil {
-		t.clear(op, addr, lo, hi)
+		t.clear(addr, lo, hi)
 		return
 	}
-	sp := h.spanOf(addr)
-	if sp == nil {
-		h.misuse(op, addr)
-	}
-	invariants.Window()
-	switch b := h.binByID(sp.bin); {
-	case b.kind.owned:
-		panic(arenaMisuse(op, addr))
-	case sp.size == 0:
-		h.clearLarge(op, sp, addr, lo, hi)
-	case hi > uintptr(sp.size): // Another block by now.
-		h.misuse(op, addr)
-	default:
-		h.clearSmall(op, b, sp, addr, lo, hi)
-	}
+	wipe(addr+lo, hi-lo)
 }
 
 // roomFor is the number of bytes, at least, that the block at addr can hold, which allocate has

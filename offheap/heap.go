@@ -413,12 +413,9 @@ const (
 )
 
 func spanAt(addr uintptr) *span { return unsafex.At[span](addr) }
-
-func (s *span) addr() uintptr { return unsafex.Addr(s) }
-
-func (s *span) bytes() uintptr { return uintptr(s.granules) * granule }
-
-func (s *span) groups() uint32 { return (uint32(s.blocks) + 1<<s.shift - 1) >> s.shift }
+func (s *span) addr() uintptr   { return unsafex.Addr(s) }
+func (s *span) bytes() uintptr  { return uintptr(s.granules) * granule }
+func (s *span) groups() uint32  { return (uint32(s.blocks) + 1<<s.shift - 1) >> s.shift }
 
 // word is the address of group g's word.
 func (s *span) word(g uint32) uintptr { return s.addr() + spanBytes + (idleWords+uintptr(g))*8 }
@@ -515,8 +512,7 @@ const (
 )
 
 func freeBits(v uint64) uint32 { return uint32(v) }
-
-func holderOf(v uint64) int { return int(v >> holderShift & 0xffff) }
+func holderOf(v uint64) int    { return int(v >> holderShift & 0xffff) }
 
 func withHolder(v uint64, n int) uint64 {
 	return v&^holderMask&^groupBits + versionOne | uint64(n)<<holderShift
@@ -634,8 +630,7 @@ type granuleRange struct {
 	i, n int
 }
 
-func (g granuleRange) addr() uintptr { return g.r.base + uintptr(g.i)*granule }
-
+func (g granuleRange) addr() uintptr  { return g.r.base + uintptr(g.i)*granule }
 func (g granuleRange) bytes() uintptr { return uintptr(g.n) * granule }
 
 // halfGranule is what an idle page takes off the bytes that a freed granule counts for. Pages are

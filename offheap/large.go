@@ -99,10 +99,6 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 	h.lockLarge(op, sp, addr)
 	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
 	ok := h.resizeLocked(b, sp, want, have, &dirty)
-	if ok {
-		sp.state.Store(spanBusy) // Until it is cleared: a second free would let another block be cleared.
-		defer sp.state.Store(spanLarge)
-	}
 	h.mu.Unlock()
 	h.followGrowth()
 	if !ok {
@@ -134,21 +130,6 @@ func (h *heap) lockLarge(op string, sp *span, addr uintptr) {
 		h.mu.Unlock()
 		h.misuse(op, addr)
 	}
-}
-
-// clearLarge is clear for a large block.
-func (h *heap) clearLarge(op string, sp *span, addr, lo, hi uintptr) {
-	h.lockLarge(op, sp, addr)
-	ok := hi <= sp.bytes()
-	if ok {
-		sp.state.Store(spanBusy)
-		defer sp.state.Store(spanLarge)
-	}
-	h.mu.Unlock()
-	if !ok { // Another block by now.
-		h.misuse(op, addr)
-	}
-	wipe(addr+lo, hi-lo)
 }
 
 func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) bool {

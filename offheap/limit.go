@@ -7,6 +7,16 @@ import (
 	"fmt"
 )
 
+// The life cycle of a request at a limit:
+//
+//  1. allocSpan, or a large block that grows, asks checkLimit under the heap's lock, before it
+//     takes granules. Free blocks of slabs that exist are below the limit already and are not asked
+//     for.
+//  2. If a limit refuses the span, the request waits for a purge that is under way, because the
+//     purge keeps free blocks to itself. Then it flushes the Ps if that may help: see
+//     worthFlushing.
+//  3. The request is made once more. If it fails again, it is refused.
+
 // SetLimit bounds the bytes in slabs and large blocks ([Stats].Held), which resident memory
 // follows; 0 means no bound. It returns the old bound. A request that needs another slab (64 to 512
 // KiB) or a large block beyond the bound fails with [ErrLimit]; a request that a free block serves

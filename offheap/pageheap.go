@@ -539,12 +539,6 @@ func (h *heap) purgeRange(r *region, lo, hi uintptr) error {
 	return h.mem.Purge(lo, hi-lo)
 }
 
-// purgeMap gives the pages of the map back that led to spans in the range and have no entry any
-// more. The caller holds the heap's lock.
-func (h *heap) purgeMap(g granuleRange) {
-	h.mapBytes -= g.r.pages.purge(h.mem, uintptr(g.i), uintptr(g.i+g.n))
-}
-
 // arm sees to it that a tick comes.
 func (p *purgeState) arm() {
 	if d := time.Duration(p.delay.Load()); d >= 0 && p.armed.CompareAndSwap(false, true) {
@@ -557,16 +551,6 @@ func (p *purgeState) arm() {
 func (r *region) mayBeHuge(off uintptr) bool {
 	return !r.typed && off >= hugeFrom && vmem.HugePageSize() == hugeUnit && !r.noHuge[off/zone]
 }
-
-// The life cycle of a request at a limit:
-//
-//  1. allocSpan, or a large block that grows, asks checkLimit under the heap's lock, before it
-//     takes granules. Free blocks of slabs that exist are below the limit already and are not asked
-//     for.
-//  2. If a limit refuses the span, the request waits for a purge that is under way, because the
-//     purge keeps free blocks to itself. Then it flushes the Ps if that may help: see
-//     worthFlushing.
-//  3. The request is made once more. If it fails again, it is refused.
 
 // checkLimit says whether the limits leave room for n more bytes of k. The caller holds the heap's
 // lock.
@@ -614,7 +598,6 @@ func (h *heap) freeTyped(k *kind, g granuleRange) {
 	h.emptyTyped(g)
 	h.mu.Lock()
 	k.giveRange(g)
-	h.purgeMap(g)
 	h.mu.Unlock()
 }
 

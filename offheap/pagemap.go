@@ -43,7 +43,8 @@ func roundUp(n, align uintptr) uintptr { return (n + align - 1) &^ (align - 1) }
 //
 // The three arrays lie in one reservation. They are committed as far as the region is, and take
 // memory by the page, when an entry in the page is first written. touched has a bit for each such
-// page. All changes are made under the heap's lock; look-ups take no lock.
+// page; it stays written, so that the map takes a thousandth of the address space in use at most.
+// All changes are made under the heap's lock; look-ups take no lock.
 type pageMap struct {
 	levels  [mapLevels]uintptr // Where the arrays begin; the lowest level is first.
 	touched []uint64
@@ -206,36 +207,6 @@ func (m *pageMap) next(i, end uintptr) (at, rec uintptr) {
 		}
 	}
 	return end, 0
-}
-
-// purge gives the pages back that have no entry any more, of those with the lowest entries of
-// [i, end). It returns their bytes.
-func (m *pageMap) purge(mem vmem.Memory, i, end uintptr) (bytes int64) {
-	last := min(m.page(0, end-1), len(m.touched)*wordBits-1)
-	for p := m.page(0, i); p <= last; p++ {
-		first := p
-		for p <= last && m.isTouched(p) && m.isEmpty(p) {
-			p++
-		}
-		size := uintptr(p-first) * vmem.PageSize()
-		if size == 0 || mem.Purge(m.levels[0]+uintptr(first)*vmem.PageSize(), size) != nil {
-			continue
-		}
-		setBits(m.touched, first, p-first, false)
-		bytes += int64(size)
-	}
-	return bytes
-}
-
-// isEmpty says whether a page has no entry.
-func (m *pageMap) isEmpty(page int) bool {
-	at := m.levels[0] + uintptr(page)*vmem.PageSize()
-	for end := at + vmem.PageSize(); at < end; at += ptrSize {
-		if *unsafex.At[uintptr](at) != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // pageRuns finds free runs of granules in one region, lowest address first, in O(log n).

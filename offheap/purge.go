@@ -115,7 +115,6 @@ func (h *heap) purgePages() {
 				setBits(r.fresh, start, n, true) // Its contents are unknown now: not zero, at any rate.
 				h.purge.freshBytes += int64(n) * granule
 			}
-			h.purgeMap(granuleRange{r, start, n})
 			h.mu.Unlock()
 			at = start + n
 		}

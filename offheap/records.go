@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math/bits"
 	"reflect"
+	"runtime"
 	"slices"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
@@ -281,21 +282,15 @@ func (t *recorder) resize(op string, addr, old, n uintptr, typ reflect.Type) (ui
 		return 0, k
 	}
 	if lo, hi := k.cleared(old, n, size); lo < hi {
-		t.clear(op, addr, lo, hi)
+		t.clear(addr, lo, hi)
 	}
 	return size, k
 }
 
-func (t *recorder) clear(op string, addr, lo, hi uintptr) {
-	ok := t.blocks.use(addr, func(b *block) bool {
-		if hi > b.size || b.kind.owned {
-			return false // Another block by now.
-		}
+func (t *recorder) clear(addr, lo, hi uintptr) {
+	if b, ok := t.blocks.find(addr); ok && hi <= b.size {
 		wipe(addr+lo, hi-lo)
-		return true
-	})
-	if !ok {
-		t.misuse(op, addr)
+		runtime.KeepAlive(b.keep) // Else a free meanwhile would let the Go heap use the memory again.
 	}
 }
 
@@ -458,21 +453,6 @@ func (t *blockTable) take(addr uintptr, owned bool) (block, bool) {
 // find is the block that begins at addr.
 func (t *blockTable) find(addr uintptr) (block, bool) {
 	return t.shard(addr/tablePage).find(addr/tablePage, addr, false)
-}
-
-// use calls f for the block that begins at addr, while it cannot be freed. It reports what f does,
-// or false if there is none. f must not allocate off the heap.
-func (t *blockTable) use(addr uintptr, f func(b *block) bool) bool {
-	return t.shard(addr/tablePage).use(addr/tablePage, addr, f)
-}
-
-// use is blockTable.use for a block of the unit.
-func (s *tableShard) use(unit, addr uintptr, f func(b *block) bool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list := s.units[unit]
-	i := slices.IndexFunc(list, func(b block) bool { return b.addr == addr })
-	return i >= 0 && f(&list[i])
 }
 
 // containing is the block that addr lies in, which it need not begin.

@@ -200,7 +200,7 @@ func (t Typed[T]) newSlow() *T {
 	return p
 }
 
-// newFrom allocates for newSlow, which zeroes small values.
+// newFrom allocates for New, also of a Typed, which zeroes small values.
 //
 //go:noinline
 func newFrom(d *typeDesc, l *Local, p *purposeState, shift uint8) uintptr {
@@ -356,7 +356,7 @@ func New[T any]() *T {
 	}
 	pin.Release()
 	if addr == 0 {
-		addr = newAddr(describe[T]())
+		addr = newFrom(describe[T](), nil, nil, 0)
 	}
 	p := unsafex.At[T](addr)
 	if unsafex.Size[T]() <= sizeclass.Max { // A large zero would be made on the Go heap.
@@ -364,20 +364,6 @@ func New[T any]() *T {
 		*p = zero
 	}
 	return p
-}
-
-// newAddr is New if the fast path finds no block.
-//
-//go:noinline
-func newAddr(d *typeDesc) uintptr {
-	if d.bin != nullBin {
-		addr, err := std.allocSlow(std.binByID(d.bin), request{kind: d.kind, desc: d, n: d.size, align: d.align, zero: true}, d.key)
-		must(err)
-		return addr
-	}
-	addr, err := d.alloc("New", nil, nil, true, 0)
-	must(err)
-	return addr
 }
 
 // TryNew is New with an error for what the world may refuse.
