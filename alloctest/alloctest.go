@@ -33,7 +33,8 @@ type Purger interface{ Purge() }
 
 // Limiter is an allocator whose memory can be limited. SetLimit sets the bound of the bytes in use
 // and returns the old bound, which the suite restores. The suite calls it only with
-// [Config.Limits].
+// [Config.Limits]. If the bound is one of the bytes that the allocator holds, free ones among them, the
+// allocator has a method Held() int64, which returns these.
 type Limiter interface{ SetLimit(n int64) (old int64) }
 
 // Settler is an allocator whose InUse lags behind, for example because frees wait in a queue. The

@@ -219,7 +219,7 @@ func (m *model) limit() {
 		m.liftLimit()
 		return
 	}
-	old := l.SetLimit(settledInUse(m.a) + int64(k)*1000)
+	old := l.SetLimit(limited(m.a) + int64(k)*1000)
 	if !m.limited {
 		m.limited, m.unlimited = true, old
 	}

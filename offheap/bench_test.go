@@ -215,8 +215,7 @@ func BenchmarkPairParallel(b *testing.B) {
 	})
 }
 
-// BenchmarkRefusedWithLocals is a request that a limit refuses while many Locals are open, each of
-// which has slots to add up.
+// BenchmarkRefusedWithLocals is a request that a limit refuses while many Locals are open.
 func BenchmarkRefusedWithLocals(b *testing.B) {
 	needSlabs(b)
 	for range 2000 {
@@ -224,7 +223,7 @@ func BenchmarkRefusedWithLocals(b *testing.B) {
 		defer l.Close()
 		defer Free(l.Alloc(16))
 	}
-	defer SetLimit(SetLimit(ReadStats().InUse))
+	defer SetLimit(SetLimit(ReadStats().Held))
 	for b.Loop() {
 		if _, err := TryAlloc(1 << 20); err == nil {
 			b.Fatal("it is granted")

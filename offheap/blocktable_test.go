@@ -10,10 +10,10 @@ import (
 )
 
 // trackedAlone is the kill switch's allocator beside whatever serves the package.
-func trackedAlone() (*tracked, *kind) {
+func trackedAlone() (*recorder, *kind) {
 	h := &heap{}
-	t := newTracked(h)
-	h.serve(t)
+	t := newRecorder(h)
+	h.recorder.Store(t)
 	return t, &kind{}
 }
 

@@ -58,14 +58,14 @@ func (h *heap) mustBeSpan(b *bin, s *span) {
 			invariants.Broken("granules of the span at %#x count as %s", s.base, what)
 		}
 	}
-	if h.held < 0 || b.slabs.Load() < 0 || b.kind.purpose != nil && b.kind.purpose.held < 0 {
-		invariants.Broken("a count is negative: %d bytes held, %d spans of bin %d", h.held, b.slabs.Load(), b.id)
+	if h.held.Load() < 0 || b.slabs.Load() < 0 || b.kind.purpose != nil && b.kind.purpose.held.Load() < 0 {
+		invariants.Broken("a count is negative: %d bytes held, %d spans of bin %d", h.held.Load(), b.slabs.Load(), b.id)
 	}
 }
 
 // slotFault describes the fault of the slot that holder id has for b, or is "". Its holder, which
 // is pinned, calls it: it neither allocates nor panics. checkSlot does, afterwards.
-func (h *heap) slotFault(b *bin, c *slots, id int) string {
+func (h *heap) slotFault(b *bin, c *cache, id int) string {
 	if !invariants.Enabled {
 		return ""
 	}
@@ -140,8 +140,8 @@ func (h *heap) checkPages() {
 		r.checkTree(i)
 		c.addRegion(h, r)
 	}
-	if c.held+h.besideBytes != h.held {
-		invariants.Broken("spans have %d bytes; counted were %d", c.held, h.held-h.besideBytes)
+	if c.held+h.recordedBytes != h.held.Load() {
+		invariants.Broken("spans have %d bytes; counted were %d", c.held, h.held.Load()-h.recordedBytes)
 	}
 	if c.fresh != h.purge.freshBytes || c.stale != h.purge.staleBytes {
 		invariants.Broken("%d bytes were freed lately and %d before; counted were %d and %d", c.fresh, c.stale, h.purge.freshBytes, h.purge.staleBytes)

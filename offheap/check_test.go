@@ -23,11 +23,11 @@ func TestChecks(t *testing.T) {
 		then       func(h testHeap, block []byte, sp *span)
 	}{
 		{"page map", "does not lead from granule", func(h testHeap, _ []byte, sp *span) {
-			*h.regionOf(sp.base).pages.slot(0, (sp.base-h.regionOf(sp.base).base)/granule+1) = 0
+			*h.regionOf(sp.base).pages.entryAt(0, (sp.base-h.regionOf(sp.base).base)/granule+1) = 0
 		}, purgeAll},
 		{"span of another bin", "and not like bin", func(_ testHeap, _ []byte, sp *span) { sp.blocks-- }, purgeAll},
-		{"bytes held", "counted were", func(h testHeap, _ []byte, _ *span) { h.held++ }, purgeAll},
-		{"negative count", "negative", func(h testHeap, _ []byte, _ *span) { h.held = -1 << 40 }, purgeAll},
+		{"bytes held", "counted were", func(h testHeap, _ []byte, _ *span) { h.held.Add(1) }, purgeAll},
+		{"negative count", "negative", func(h testHeap, _ []byte, _ *span) { h.held.Store(-1 << 40) }, purgeAll},
 		{"spans of a bin", "spans; counted were", func(h testHeap, _ []byte, sp *span) { h.binByID(sp.bin).slabs.Add(1) }, purgeAll},
 		{"free granule of a span", "count as free", func(h testHeap, _ []byte, sp *span) {
 			r := h.regionOf(sp.base)
@@ -88,18 +88,18 @@ func TestSlotChecks(t *testing.T) {
 		l := openLocal(t, h)
 		q := h.request(8, false)
 		q.local = l
-		l.slots.slot(h.bin(h.plain, sizeclass.Of(1000))).asks = rareAsks // It gets a slab.
+		l.cache.slot(h.bin(h.plain, sizeclass.Of(1000))).asks = rareAsks // It gets a slab.
 		block, err := h.allocBytes("AllocUninit", 1000, q)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sp := h.spanOf(addrOf(block))
 		b := h.binByID(sp.bin)
-		if fault := h.slotFault(b, l.slots, l.id); fault != "" {
+		if fault := h.slotFault(b, l.cache, l.id); fault != "" {
 			t.Fatalf("a slot in order: %s", fault)
 		}
-		c.harm(h.heap, &l.slots.bins[b.id], sp)
-		fault := h.slotFault(b, l.slots, l.id)
+		c.harm(h.heap, &l.cache.bins[b.id], sp)
+		fault := h.slotFault(b, l.cache, l.id)
 		if !strings.Contains(fault, c.want) {
 			t.Errorf("the check says %q, want %q", fault, c.want)
 		}

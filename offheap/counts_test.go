@@ -31,7 +31,7 @@ func TestCountsMoveAtOnce(t *testing.T) {
 	var reading atomic.Int64
 	var readers sync.WaitGroup
 	for what, read := range map[string]func() int64{
-		"limits": func() int64 { return inUseOf(h.heap, nil) }, "Stats": func() int64 { return h.stats().InUse },
+		"sum": func() int64 { return inUseOf(h.heap, nil) }, "Stats": func() int64 { return h.stats().InUse },
 	} {
 		reading.Add(1)
 		readers.Go(func() {
@@ -67,7 +67,7 @@ func TestCountIsAWord(t *testing.T) {
 	group.Go(func() {
 		defer over.Store(true)
 		for range 1_000_000 {
-			if n, _ := s.outstanding(); n < -1 || n > 1 {
+			if n := s.outstanding(); n < -1 || n > 1 {
 				t.Errorf("a slot that counts from -1 to 1 is read as %d", n)
 				return
 			}
@@ -86,11 +86,10 @@ func TestCountIsAWord(t *testing.T) {
 }
 
 // TestCountsOfSlotsStaySmall: goroutines allocate through one slot and free through another one. No slot
-// counts more than blocks of 64 KiB either way, so that a sum is hardly wrong: a limit holds, and nothing that
-// fits is refused. The slots between the two make a sum take long.
+// counts more than blocks of 64 KiB either way, so that a sum is hardly wrong. The slots
+// between the two make a sum take long.
 func TestCountsOfSlotsStaySmall(t *testing.T) {
 	needOwnMemory(t)
-	const limit = 2 << 20
 	sums := 2000
 	if testing.Short() {
 		sums = 200
@@ -102,7 +101,6 @@ func TestCountsOfSlotsStaySmall(t *testing.T) {
 			locals[i] = openLocal(t, h)
 			pair(t, h, size, locals[i], locals[i])
 		}
-		h.SetLimit(limit)
 		first, last := locals[0], locals[len(locals)-1]
 		var over atomic.Bool
 		var pairs sync.WaitGroup
@@ -120,10 +118,6 @@ func TestCountsOfSlotsStaySmall(t *testing.T) {
 			const wrong = 4 * 256 << 10 // By four Locals; see Stats.
 			if n := inUseOf(h.heap, nil); n < -wrong || n > wrong+128<<10 {
 				t.Errorf("blocks of %d bytes: %d bytes are in use, want at most 2 blocks, and an error of %d", size, n, wrong)
-				break
-			}
-			if b, err := h.allocBytes("Alloc", 4<<20, h.request(8, false)); err == nil {
-				t.Errorf("blocks of %d bytes: %d bytes at once with a limit of %d", size, len(b), limit)
 				break
 			}
 			b, err := h.allocBytes("Alloc", 128<<10, h.request(8, false))

@@ -301,7 +301,7 @@ func TestQuarantineYields(t *testing.T) {
 	}
 	std.start()
 	freesHere(Alloc(1 << 20))
-	if !std.records().releaseOldest() || std.records().releaseOldest() {
+	if !std.serving().releaseOldest() || std.serving().releaseOldest() {
 		t.Error("one block is in quarantine")
 	}
 }

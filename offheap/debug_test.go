@@ -18,9 +18,9 @@ import (
 // process's.
 func debugHeapFor(modes debugmode.Config) testHeap {
 	h := newTestHeap(vmem.System())
-	h.serve(newTracked(h.heap))
-	h.records().unpaged = true
-	h.records().debug(modes)
+	h.recorder.Store(newRecorder(h.heap))
+	h.serving().unpaged = true
+	h.serving().debug(modes)
 	return h
 }
 
@@ -40,7 +40,7 @@ func TestTrackedOnGoHeap(t *testing.T) {
 	wide[61]--
 	h.Free(b)
 	b[7] = 0
-	if err := h.records().check(); err == nil || !strings.Contains(err.Error(), "write after Free: byte 7 of a block of 61 bytes") {
+	if err := h.serving().check(); err == nil || !strings.Contains(err.Error(), "write after Free: byte 7 of a block of 61 bytes") {
 		t.Errorf("a write after the free: %v", err)
 	}
 	wantMisuse(t, "again", "double free", func() { h.Free(b) })

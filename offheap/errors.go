@@ -11,7 +11,9 @@ import (
 )
 
 // ErrOutOfMemory says that the machine, or the address space of the process, has no memory left.
-// The allocator works on. Free blocks, or follow the advice in the message.
+// The allocator works on. Free blocks, or follow the advice in the message. A block of more than 16
+// TiB is refused so, too, and, on Linux, one of more than 1 GiB that exceeds the machine's memory
+// and swap, unless vm.overcommit_memory is 1.
 var ErrOutOfMemory = errors.New("offheap: out of memory")
 
 // ErrLimit says that a limit set by SetLimit would have been exceeded.
@@ -57,8 +59,8 @@ func outOfMemory(what string, n uintptr, cause error) error {
 //     completed; the bug is elsewhere.
 //
 // Package arena panics with it, too: "use after Free", "use after Reset", "use of a copy" and "use
-// of a zero value" of an Arena, Pool, Builder or Map, "stale or foreign checkpoint", and "concurrent
-// use" of an Arena by two goroutines. Addr is 0 there.
+// of a zero value" of an Arena, Pool, Builder or Map, "stale or foreign checkpoint", and
+// "concurrent use" of an Arena by two goroutines. Addr is 0 there.
 type MisuseError struct {
 	Op     string  // The function that the program called, such as "Free".
 	Addr   uintptr // The address that it was called with, or at which the mistake was found.
@@ -139,9 +141,9 @@ func foreignDetail(op string) string {
 }
 
 // Try calls f and returns the refusal of memory with which a function in it panics: an error that
-// errors.Is [ErrOutOfMemory] or [ErrLimit]. If f returns, Try returns nil. Try passes all other panics
-// on unchanged. f ends at the refusal; only its deferred functions run. Functions of package arena
-// panic with the same errors, and arena.Try does the same.
+// errors.Is [ErrOutOfMemory] or [ErrLimit]. If f returns, Try returns nil. Try passes all other
+// panics on unchanged. f ends at the refusal; only its deferred functions run. Functions of package
+// arena panic with the same errors, and arena.Try does the same.
 func Try(f func()) (err error) {
 	defer func() {
 		v := recover()

@@ -120,7 +120,7 @@ func (f *fair) close() {
 		}
 		p.SetLimit(0)
 	}
-	if std.records() == nil {
+	if std.serving() == nil {
 		balanced(f.t, "at the end")
 		Purge()
 		balanced(f.t, "purged at the end")

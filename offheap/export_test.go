@@ -45,6 +45,7 @@ func (t testHeap) Free(b []byte) {
 	}
 }
 func (t testHeap) InUse() int64                 { return t.stats().InUse }
+func (t testHeap) Held() int64                  { return t.stats().Held }
 func (t testHeap) Purge()                       { t.purge.run(true) }
 func (t testHeap) SetLimit(n int64) (old int64) { return t.setLimit(&t.budget, n) }
 
@@ -57,6 +58,7 @@ func (stdHeap) TryAllocAligned(n, a int) ([]byte, error)   { return TryAllocAlig
 func (stdHeap) TryRealloc(b []byte, n int) ([]byte, error) { return TryRealloc(b, n) }
 func (stdHeap) Free(b []byte)                              { Free(b) }
 func (stdHeap) InUse() int64                               { return ReadStats().InUse }
+func (stdHeap) Held() int64                                { return ReadStats().Held }
 func (stdHeap) Purge()                                     { Purge() }
 func (stdHeap) SetLimit(n int64) int64                     { return SetLimit(n) }
 
@@ -77,7 +79,7 @@ func deleteIn[T any](l *Local, p *T) { In[T](l).Delete(p) }
 // negative time is for ever. It returns the old time, and arms a tick for memory that is free already.
 func setPurgeDelay(d time.Duration) (old time.Duration) {
 	std.start()
-	p := &std.server().slabs().purge
+	p := &std.slabs().purge
 	old = time.Duration(p.delay.Swap(int64(d)))
 	p.arm()
 	return old

@@ -42,9 +42,13 @@ func wantRefusals(t testing.TB, h *heap, q request, n int, want error) int64 {
 	return h.flushes.Load() - before
 }
 
-// TestRefusalsFlushOnce: refusals in a row by a limit stop the world at most once if nothing is freed
-// in between. At the end of memory each may.
-func TestRefusalsFlushOnce(t *testing.T) {
+// fewFlushes is how often 100 refusals may stop the world: once for a free block of their size, and
+// after the first, the second, the fourth and so on for empty slabs of other sizes.
+const fewFlushes = 8
+
+// TestRefusalsSeldomFlush: refusals in a row by a limit stop the world less and less often if nothing is
+// freed in between. At the end of memory each may.
+func TestRefusalsSeldomFlush(t *testing.T) {
 	needOwnMemory(t)
 	const limit = 8 << 20
 	for _, c := range []struct {
@@ -71,14 +75,14 @@ func TestRefusalsFlushOnce(t *testing.T) {
 			}
 			q, want := c.set(h, fake)
 			blocks := allocUntilRefused(t, h, q, c.n)
-			if n := wantRefusals(t, h, q, c.n, want); n > 1 && want == ErrLimit {
+			if n := wantRefusals(t, h, q, c.n, want); n > fewFlushes && want == ErrLimit {
 				t.Errorf("100 refusals in a row flushed the Ps %d times", n)
 			}
 			for _, b := range others {
 				h.freeSlow(addrOf(b), nil, "Free")
 			}
 			blocks = append(blocks, allocUntilRefused(t, h, q, c.n)...)
-			if n := wantRefusals(t, h, q, c.n, want); n > 1 && want == ErrLimit {
+			if n := wantRefusals(t, h, q, c.n, want); n > fewFlushes && want == ErrLimit {
 				t.Errorf("100 refusals after frees of other sizes flushed the Ps %d times", n)
 			}
 			for _, b := range blocks {
@@ -86,38 +90,6 @@ func TestRefusalsFlushOnce(t *testing.T) {
 			}
 			if again := allocUntilRefused(t, h, q, c.n); len(again) < len(blocks) {
 				t.Errorf("%d blocks the first time, %d after all were freed", len(blocks), len(again))
-			}
-		})
-	}
-}
-
-// TestLimitIsTight: Ps hold slabs with free blocks of many sizes when a limit first refuses a
-// request. Requests of these sizes do not go beyond the limit from then on.
-func TestLimitIsTight(t *testing.T) {
-	needOwnMemory(t)
-	const limit = 4 << 20
-	for name, set := range map[string]func(h *heap) request{
-		"heap":    func(h *heap) request { h.limit.Store(limit); return h.request(8, true) },
-		"purpose": func(h *heap) request { q, _ := limitPurpose(h, nil); q.kind.purpose.limit.Store(limit); return q },
-	} {
-		t.Run(name, func(t *testing.T) {
-			h := releasedHeap(t, &fakemem.Fake{}).heap
-			q := set(h)
-			var sizes []int
-			for n := 16; n < 64<<10; n += n/2 + 8 {
-				sizes = append(sizes, n)
-				b, err := h.allocBytes("Alloc", n, q)
-				if err != nil {
-					t.Fatal(err)
-				}
-				h.freeSlow(addrOf(b), nil, "Free")
-			}
-			allocUntilRefused(t, h, q, 64<<10)
-			for _, n := range sizes {
-				allocUntilRefused(t, h, q, n)
-			}
-			if used := inUseOf(h, q.kind.purpose); used > limit {
-				t.Errorf("%d bytes are in use with a limit of %d", used, int64(limit))
 			}
 		})
 	}
@@ -152,10 +124,10 @@ func TestRefusalsBesideLocal(t *testing.T) {
 	}
 	h.limit.Store(8 << 20)
 	allocUntilRefused(t, h, h.request(8, true), 100)
-	if l.slots.hottest().mask() == 0 {
+	if l.cache.hottest().mask() == 0 {
 		t.Fatal("the Local keeps no free block")
 	}
-	if n := wantRefusals(t, h, h.request(8, true), 100, ErrLimit); n > 1 {
+	if n := wantRefusals(t, h, h.request(8, true), 100, ErrLimit); n > fewFlushes {
 		t.Errorf("100 refusals in a row flushed the Ps %d times", n)
 	}
 	l.Close()
@@ -190,7 +162,7 @@ func (p otherP) alloc(b *bin) uintptr {
 		}
 		if f.done != 0 {
 			s.cur = 0
-			p.h.settleCurrent(f.done)
+			p.h.uncacheSlab(f.done)
 		}
 		if f.addr != 0 {
 			return f.addr
@@ -315,7 +287,7 @@ func TestUntoldGroupsAreNotRefused(t *testing.T) {
 	for s.mask() != 0 {
 		s.setMask(s.mask() & (s.mask() - 1)) // As pop does.
 	}
-	if !s.untold || freeBits(unsafex.Load64(sp.word(0))) != sp.mask(0) {
+	if !s.uncounted || freeBits(unsafex.Load64(sp.word(0))) != sp.mask(0) {
 		t.Fatal("the first group is not free, or the slab was told")
 	}
 	for range sp.count(0) {

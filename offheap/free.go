@@ -3,32 +3,50 @@
 package offheap
 
 import (
-	"math/bits"
+	"fmt"
+	"reflect"
 	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/invariants"
+	"github.com/freehold-go/freehold/internal/percpu"
+	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
-)
-
-// freed says how a free went.
-type freed int
-
-const (
-	freedBlock    freed = iota
-	freedInterior       // It lies inside a block or a span, not at the beginning of a block.
-	freedTwice          // The block is free.
-	freedGone           // The block's whole slab or the large block is free.
 )
 
 // freeSlow frees the block at addr, whatever its bin, or panics and names the mistake.
 func (h *heap) freeSlow(addr uintptr, l *Local, op string) { h.freeAs(addr, l, op, nil, false) }
 
 // freeAs is freeSlow for values of d, nil for bytes; one says that it is for one value and not
-// for a slice.
+// for a slice. It frees the block at addr, or panics and names the fault of the address.
 //
 //go:noinline
 func (h *heap) freeAs(addr uintptr, l *Local, op string, d *typeDesc, one bool) {
-	h.server().free(addr, l, op, d, one)
+	if t := h.serving(); t != nil {
+		t.free(addr, op, d, one)
+		return
+	}
+	sp := h.spanOf(addr)
+	if sp == nil {
+		if t := h.sampledGuard(addr); t != nil {
+			t.checkType(op, addr, d, one)
+		}
+		if h.freeGuarded(addr, op) {
+			return
+		}
+		h.misuse(op, addr)
+	}
+	invariants.Window()
+	b := h.binByID(sp.bin)
+	if b.kind.owned {
+		panic(arenaMisuse(op, addr))
+	}
+	d.checkBin(op, addr, b)
+	if sp.size == 0 {
+		h.freeLarge(b, sp, addr, op)
+		return
+	}
+	h.freeSmall(b, sp, addr, l, op)
 }
 
 // freeSmall frees the block at addr, which lies in a slab of b.
@@ -61,18 +79,7 @@ func (h *heap) freeSmall(b *bin, sp *span, addr uintptr, l *Local, op string) {
 	}
 }
 
-// afterFree notes for the purge that blocks of a slab became free, and settles the slab.
-func (h *heap) afterFree(slab uintptr) {
-	invariants.Window()
-	sp := spanAt(slab)
-	if sp.touched.Load() != touchedNow {
-		sp.touched.Store(touchedNow)
-		h.purge.arm()
-	}
-	h.settle(sp)
-}
-
-// freeing makes a block free. It leaves the slabs that the caller must settle afterwards, or 0:
+// freeing makes a block free. It leaves the slabs that the caller must return afterwards, or 0:
 // that which the holder's slot has left and that in whose word the block is free now.
 type freeing struct {
 	left, freed uintptr
@@ -92,9 +99,10 @@ type freeing struct {
 //  5. If another holder has the group, look for the bit in that holder's mask: a double free, too.
 //     If mask and word cannot be read together, begin again.
 //  6. Clear the block if its kind is wiped, and set the bit in the word by compare-and-swap. If the
-//     word has changed since step 1, begin again. A second free may clear the block, too, before it finds
-//     out. So the caller keeps the slab from being taken apart, and the block is one of the kind.
-func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots) freed {
+//     word has changed since step 1, begin again. A second free may clear the block, too, before it
+//     finds out. So the caller keeps the slab from being taken apart, and the block is one of the
+//     kind.
+func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *cache) freed {
 	for ; ; sp = h.spanOf(addr) {
 		if sp == nil || sp.bin != b.id {
 			return freedGone
@@ -120,7 +128,7 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 		}
 		s := c.warm(b)
 		switch holder := holderOf(v); {
-		case holder == 0 && s != nil && sp.shift >= 3 && s.wants(w) && b.take(int64(bits.OnesCount32(freeBits(v)))*int64(b.size)):
+		case holder == 0 && s != nil && sp.shift >= 3 && s.worthCheckOut(w):
 			if s.base-base < uintptr(b.granules)*granule { // The slot keeps that slab from being taken apart.
 				s.checkIn(h, sp) // To a neighbour. It does not have to leave.
 			} else if a := s.leave(h); a != 0 { // Not in a second round, when the slot is empty.
@@ -133,8 +141,8 @@ func (f *freeing) free(h *heap, addr uintptr, sp *span, b *bin, id int, c *slots
 				}
 				return freedBlock
 			}
-			if s.untold { // The slot is empty now.
-				s.tell(sp)
+			if s.uncounted { // The slot is empty now.
+				s.countFull(sp)
 				f.left = sp.addr()
 			}
 			continue
@@ -173,60 +181,283 @@ func noteFree(b *bin, s *slot, sp *span, g uint32, v uint64) {
 		sp.full.Add(1)
 	}
 	if s == nil {
-		b.add(-1)
+		b.out.Add(-1)
 		return
 	}
 	s.count(b, -1)
 	s.miss = uint32(sp.word(g))
 }
 
-// wants says whether a free into the group at w is worth checking that out in place of the slot's:
-// the free before went there too, or the slot's group is mostly free and probably was freed into.
-func (s *slot) wants(w uintptr) bool {
-	return s.miss == uint32(w) || uintptr(bits.OnesCount32(s.mask()))*uintptr(s.size)*2 > uintptr(s.last)
-}
-
-// freeOwn frees a block of a group that this very slot holds, where push refused to.
-func (s *slot) freeOwn(addr uintptr) freed {
-	if !s.push(addr) {
-		return freedTwice
+// freeOwned frees the block of an arena at addr.
+func (h *heap) freeOwned(addr uintptr, op string) {
+	sp := h.spanOf(addr)
+	if sp == nil {
+		h.freeOwnedGuarded(addr, op)
+		return
 	}
-	if s.wipe {
+	invariants.Window()
+	b := h.binByID(sp.bin)
+	p := percpu.Acquire()
+	s := h.pcache(p.ID()).slot(b)
+	done := s != nil && s.push(addr)
+	if done && s.wipe {
 		s.clear(addr)
 	}
-	return freedBlock
+	p.Release()
+	switch {
+	case done:
+	case sp.size == 0:
+		h.freeLarge(b, sp, addr, op)
+	default:
+		h.freeSmall(b, sp, addr, nil, op)
+	}
 }
 
-// heldMask is the mask that holder id keeps of the group at w, and whether it keeps one.
-func (h *heap) heldMask(id int, b *bin, w uintptr) (uint32, bool) {
-	s := h.cache(id).slot(b)
-	if s == nil {
-		return 0, false
+// freeOwnedGuarded is freeOwned for a sampled block on guarded pages.
+func (h *heap) freeOwnedGuarded(addr uintptr, op string) {
+	t := h.sampledGuard(addr)
+	if t == nil {
+		h.misuse(op, addr)
 	}
-	m, ok := s.heldMask(w)
-	invariants.Window()
-	return m, ok
+	allocsample.Remove(addr)
+	t.freeOnly(addr, op, true)
+}
+
+// forArenas is the kind that serves arenas in place of k. As kinds for sampled blocks, these are in
+// no list: the kinds that they stand for are.
+func (k *kind) forArenas() *kind {
+	if a := k.arenas.Load(); a != nil {
+		return a
+	}
+	a := k.like()
+	a.owned = true
+	k.arenas.CompareAndSwap(nil, a)
+	return k.arenas.Load()
+}
+
+// misuse panics with the mistake of op at addr.
+func (h *heap) misuse(op string, addr uintptr) {
+	if e := ownedMisuse(op, addr); e != nil {
+		panic(e)
+	}
+	for {
+		sp, base := h.spanOf(addr), uintptr(0)
+		if sp != nil {
+			base = atomic.LoadUintptr(&sp.base)
+		}
+		e := h.diagnose(op, addr, sp, base)
+		if sp == nil && h.spanOf(addr) == nil || sp != nil && h.still(sp, base, addr) {
+			panic(e) // Else its slab was taken apart meanwhile, and the record serves another.
+		}
+	}
+}
+
+// diagnose names the mistake of passing addr, at which no block begins that is in use, to op. sp is
+// the span of addr with its base, or nil.
+func (h *heap) diagnose(op string, addr uintptr, sp *span, base uintptr) *MisuseError {
+	e := &MisuseError{Op: op, Addr: addr}
+	r := h.regionOf(addr)
+	switch {
+	case r == nil || addr-r.base >= r.used.Load():
+		e.Kind, e.Detail = "foreign pointer", foreignDetail(op)
+	case sp == nil || sp.state.Load() == spanDead:
+		e.Kind, e.Detail = "double free", "the block was freed before, and all of its slab is free; keep one owner for each block"
+	case sp.size == 0:
+		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x; free the slice that Alloc returned, or a prefix of it", addr-base, sp.bytes(), base)
+		if addr == base && sp.state.Load() == spanBusy {
+			e.Kind, e.Detail = "double free", "another goroutine allocates or resizes the block at this moment; keep one owner for each block"
+		} else if addr == base {
+			e.Kind, e.Detail = "double free", "the block was freed before; keep one owner for each block"
+		}
+	default:
+		h.diagnoseSlab(e, sp, base)
+	}
+	if e.Kind == "interior pointer" && h.ofArenas(sp) {
+		return arenaMisuse(op, addr)
+	}
+	return e
+}
+
+func (h *heap) diagnoseSlab(e *MisuseError, sp *span, base uintptr) {
+	i, ok := sp.findFrom(base, e.Addr)
+	block := base + uintptr(i)*uintptr(sp.size)
+	if block > e.Addr { // The division rounds up for some offsets that are no multiples.
+		i, block = i-1, block-uintptr(sp.size)
+	}
+	switch {
+	case i >= uint32(sp.blocks):
+		e.Kind, e.Detail = "foreign pointer", "it lies behind the last block of a slab, where nothing was ever allocated"
+	case !ok && h.isFree(sp, i):
+		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x, which is free", e.Addr-block, sp.size, block)
+	case !ok:
+		e.Kind, e.Detail = "interior pointer", fmt.Sprintf("it lies %d bytes into the block of %d bytes at %#x; free the slice that Alloc returned, or a prefix of it", e.Addr-block, sp.size, block)
+	default:
+		e.Kind, e.Detail = "double free", fmt.Sprintf("the block of %d bytes was freed before; keep one owner for each block", sp.size)
+	}
 }
 
 // ofArenas says whether the blocks of a span are arenas'.
 func (h *heap) ofArenas(sp *span) bool { return h.binByID(sp.bin).kind.owned }
 
-// isFree says whether block i of a slab is free at present, for the holder's mask too.
-func (h *heap) isFree(sp *span, i uint32) bool {
-	g, bit := i>>sp.shift, uint32(1)<<(i&(1<<sp.shift-1))
-	for {
-		v := unsafex.Load64(sp.word(g))
-		invariants.Window()
-		if freeBits(v)&bit != 0 {
-			return true
+// This file finds frees that name the right address and the wrong type: Delete(&p.first), which has
+// the address of p, and Delete of a pointer that unsafe code converted.
+//
+// The slabs know the type of a block only if the type has memory of its own, as types with bools
+// have, and only on the slow path of a free. The debug modes and the race detector know the type of
+// every block. With the kill switch alone there is no check that the slabs do not make: a
+// program that works must keep working.
+
+// differs says whether a pointer to a value of one type must not free a value of the other. Types
+// with the same underlying type pass, because Go converts pointers to them.
+func differs(a, b reflect.Type) bool {
+	return a != b && !reflect.PointerTo(a).ConvertibleTo(reflect.PointerTo(b))
+}
+
+// checkBin panics if a free of values of d, nil for bytes, is of a block of another type's bin.
+func (d *typeDesc) checkBin(op string, addr uintptr, b *bin) {
+	if d == nil || b.kind == d.kind || b.kind.typ == d.kind.typ {
+		return
+	}
+	has := b.kind.typ
+	if has != nil && d.kind.typ != nil && !differs(has, d.kind.typ) {
+		return
+	}
+	refuseOwned(op, addr)
+	name := "other values"
+	if has != nil {
+		name = has.String()
+	}
+	panic(&MisuseError{Op: op, Addr: addr, Kind: "wrong type", Detail: fmt.Sprintf(
+		"a block for %s begins there, and not one for %s; if the pointer leads to the first field of a value, free the value", name, d.typ)})
+}
+
+// checkType panics if a free of values of d, nil for bytes, is of a block that holds something
+// else. one says that it is of one value and not of a slice.
+func (t *recorder) checkType(op string, addr uintptr, d *typeDesc, one bool) {
+	b, wrong := t.holdsOther(addr, d, one)
+	if !wrong {
+		return
+	}
+	if b.kind.owned {
+		panic(arenaMisuse(op, addr))
+	}
+	what := d.names.one
+	if !one {
+		what = d.names.slice
+	}
+	e := &MisuseError{Op: op, Addr: addr, Kind: "wrong type", Detail: fmt.Sprintf(
+		"a block for %s begins there, and not one for %s; if the pointer leads to the first field of a value, free the value", b.holds(), what)}
+	if t.marked() {
+		r := misuseReport(e.Kind, fmt.Sprintf("%s of a %s in a %s", op, what, b.known()), op, addr, b.known())
+		r.Advice = "Free a value by the pointer that New returned, not by one to its first field, and a slice by FreeSlice."
+		e = newMisuse(op, r)
+	}
+	panic(e)
+}
+
+// holdsOther says whether the block at addr is known to hold something else than values of d, nil
+// for bytes, or than one value of d, and returns the block.
+func (t *recorder) holdsOther(addr uintptr, d *typeDesc, one bool) (b block, other bool) {
+	if d == nil || !t.modes.Asked() && !sanitize.Enabled && !sanitize.Race {
+		return b, false
+	}
+	b, ok := t.blocks.find(addr)
+	if !ok || d.size == 0 {
+		return b, false // The free itself reports the mistake.
+	}
+	return b, differs(b.elem(), d.typ) || one && b.size != d.size
+}
+
+// elem is the type of the values in b.
+func (b *block) elem() reflect.Type {
+	if b.desc == nil {
+		return reflect.TypeFor[byte]()
+	}
+	return b.desc.typ
+}
+
+// checkMoved panics if a slice of values of d, nil for bytes, is to be moved, and its block holds
+// something else: the move would free the block.
+func (h *heap) checkMoved(op string, addr uintptr, d *typeDesc) {
+	t := h.serving()
+	if t == nil {
+		return
+	}
+	if b, other := t.holdsOther(addr, d, false); other {
+		if b.kind.owned {
+			panic(arenaMisuse(op, addr))
 		}
-		holder := holderOf(v)
-		if holder == 0 || holder == purger {
-			return false
-		}
-		m, ok := h.heldMask(holder-1, h.binByID(sp.bin), sp.word(g))
-		if unsafex.Load64(sp.word(g)) == v && ok {
-			return m&bit != 0
+		panic(fieldMisuse(op, addr, b.elem()))
+	}
+}
+
+// checkConsumed panics if a free is of a slice of capacity 0 that was cut to the end of a block in
+// use: the caller means that block, which would stay allocated.
+func (h *heap) checkConsumed(op string, addr uintptr) {
+	if addr == 0 || addr == zeroSizeAddr() || !h.covers(addr) {
+		return
+	}
+	refuseOwned(op, addr)
+	if k := h.kindOf(addr); k != nil && k.owned {
+		panic(arenaMisuse(op, addr))
+	}
+	e := &MisuseError{Op: op, Addr: addr, Kind: "consumed slice",
+		Detail: "its capacity is 0, because it was cut to the end of its block, which is still allocated; free the slice that Alloc, MakeSlice or Append returned"}
+	if t := h.serving(); t.marked() {
+		b, _ := t.blocks.containing(addr)
+		r := misuseReport(e.Kind, fmt.Sprintf("%s of a slice of capacity 0, cut from a %s", op, b.known()), op, addr, b.known())
+		r.Advice = "Free the slice that Alloc, MakeSlice or Append returned, and cut a copy of it."
+		e = newMisuse(op, r)
+	}
+	panic(e)
+}
+
+// covers says whether addr lies in a block that is in use.
+func (h *heap) covers(addr uintptr) bool {
+	if t := h.recorderOf(addr); t != nil {
+		return t.covers(addr)
+	}
+	sp := h.spanOf(addr)
+	if sp == nil {
+		return false
+	}
+	if sp.state.Load() == spanDead {
+		return false
+	}
+	if sp.size == 0 {
+		return true
+	}
+	invariants.Window()
+	i := uint32((addr - sp.base) / uintptr(sp.size))
+	return i < uint32(sp.blocks) && !h.isFree(sp, i)
+}
+
+// kindOf is the kind of the block at addr, or nil.
+func (h *heap) kindOf(addr uintptr) *kind {
+	if t := h.recorderOf(addr); t != nil {
+		return t.kindOf(addr)
+	}
+	if sp := h.spanOf(addr); sp != nil {
+		return h.binByID(sp.bin).kind.self()
+	}
+	return nil
+}
+
+// beginOf is the first byte of the block that addr lies in, whether that is in use or not, or 0. If
+// the slab is taken apart meanwhile, the result is any number: the caller must look it up.
+func (h *heap) beginOf(addr uintptr) uintptr {
+	sp := h.spanOf(addr)
+	if sp == nil {
+		return 0
+	}
+	begin := sp.base
+	invariants.Window()
+	if sp.size != 0 {
+		i, _ := sp.find(addr)
+		begin += uintptr(i) * uintptr(sp.size)
+		if begin > addr {
+			begin -= uintptr(sp.size) // The quotient is exact for multiples alone.
 		}
 	}
+	return begin
 }

@@ -90,7 +90,7 @@ func TestGrowAtALimit(t *testing.T) {
 	p := NewPurpose("grow at a limit")
 	for _, from := range []Typed[byte]{For[byte](p), {}} {
 		old := p.SetLimit(2*size + 1<<20)
-		oldAll := SetLimit(ReadStats().InUse + 2*size + 1<<20)
+		oldAll := SetLimit(ReadStats().Held + 2*size + 1<<20)
 		for name, grow := range map[string]func(s []byte) ([]byte, error){
 			"Append": func(s []byte) ([]byte, error) { return tried(func() []byte { return from.Append(s, 1) }) },
 			"Grow":   func(s []byte) ([]byte, error) { return tried(func() []byte { return from.Grow(s, 1) }) },

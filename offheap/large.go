@@ -3,9 +3,7 @@
 package offheap
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/allocsample"
@@ -25,22 +23,21 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 	}
 	b := h.bin(k, largeClass)
 	count := int(roundUp(max(n, 1), granule) / granule)
-	take := func() (*span, dirtyRuns, error) {
-		return h.allocSpan(b, count, max(align, granule), func(sp *span) {
+	var sp *span
+	var dirty dirtyRuns
+	take := func() (err error) {
+		sp, dirty, err = h.allocSpan(b, count, max(align, granule), func(sp *span) {
 			sp.full.Store(0)
-			sp.state.Store(spanInHand) // Until it is complete: a free of a stale slice may name the address.
+			sp.state.Store(spanBusy) // Until it is complete: a free of a stale slice may name the address.
 		})
+		return err
 	}
-	sp, dirty, err := take()
-	if errors.Is(err, ErrLimit) && h.worthFlushing(b, err) { // It counts blocks in use, whatever a purge has in hand.
-		h.flushPs()
-		sp, dirty, err = take()
-	}
-	if errors.Is(err, ErrOutOfMemory) {
-		sp, dirty, err = h.takeAlone(b, take)
+	err := take()
+	if err != nil {
+		err = h.retry(b, err, take)
 	}
 	if err != nil {
-		h.tellGrowth()
+		h.followGrowth()
 		return 0, err
 	}
 	addr := sp.base
@@ -56,26 +53,8 @@ func (h *heap) allocLarge(k *kind, n, align uintptr, zero bool) (uintptr, error)
 		}
 	}
 	sp.state.Store(spanLarge)
-	h.tellGrowth()
+	h.followGrowth()
 	return addr, nil
-}
-
-// takeAlone is take for a large block of b that found no memory. No purge and no flush of another request is under
-// way, which have slabs in hand. See supplyAlone, which does the same for small blocks.
-func (h *heap) takeAlone(b *bin, take func() (*span, dirtyRuns, error)) (*span, dirtyRuns, error) {
-	h.purge.mu.Lock()
-	defer h.purge.mu.Unlock()
-	h.flushMu.Lock()
-	defer h.flushMu.Unlock()
-	for flushed := false; ; {
-		sp, dirty, err := take()
-		if err == nil || flushed || !h.worthFlushing(b, err) {
-			return sp, dirty, err
-		}
-		if flushed = !h.flushLocked(); !flushed { // A P was skipped.
-			runtime.Gosched()
-		}
-	}
 }
 
 // checkMachine refuses a block that is larger than all memory of the machine, as the kernel does by
@@ -107,27 +86,10 @@ func (h *heap) freeLarge(b *bin, sp *span, addr uintptr, op string) {
 	h.freeSpan(b, sp)
 }
 
-// freeTyped keeps the range of a large block for its kind.
-func (h *heap) freeTyped(k *kind, g granuleRange) {
-	h.emptyTyped(g)
-	h.mu.Lock()
-	k.giveRange(g)
-	h.purgeMap(g)
-	h.mu.Unlock()
-}
-
-// emptyTyped gives the memory of a typed kind's granules back, so that they read as zeros, which are
-// valid values of any type. Granules that no block used can have memory, too: that of a huge page.
-func (h *heap) emptyTyped(g granuleRange) {
-	if h.purgeRange(g.r, g.addr(), g.addr()+g.bytes()) != nil {
-		wipe(g.addr(), g.bytes())
-	}
-}
-
-// resizeLarge makes a large block hold n bytes where it is, if what follows it is free or belongs to
-// its range, and zeroes what comes after the first old bytes. It returns the bytes that the block has
-// then, or 0 if that is impossible. It never moves the mapping, as mremap would: a stale pointer must
-// go on to point into freehold's memory.
+// resizeLarge makes a large block hold n bytes where it is, if what follows it is free or belongs
+// to its range, and zeroes what comes after the first old bytes. It returns the bytes that the
+// block has then, or 0 if that is impossible. It never moves the mapping, as mremap would: a stale
+// pointer must go on to point into freehold's memory.
 func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) uintptr {
 	if n > largestAlloc {
 		return 0
@@ -137,12 +99,8 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 	h.lockLarge(op, sp, addr)
 	want, have := int(roundUp(n, granule)/granule), int(sp.granules)
 	ok := h.resizeLocked(b, sp, want, have, &dirty)
-	if ok {
-		sp.state.Store(spanInHand) // Until it is cleared: a second free would let another block be cleared.
-		defer sp.state.Store(spanLarge)
-	}
 	h.mu.Unlock()
-	h.tellGrowth()
+	h.followGrowth()
 	if !ok {
 		return 0
 	}
@@ -164,29 +122,14 @@ func (h *heap) resizeLarge(op string, b *bin, sp *span, addr, old, n uintptr) ui
 	return uintptr(want) * granule
 }
 
-// lockLarge takes the lock. It panics if no large block with that record begins at addr that the program may free. It may
-// have been freed after the caller's look-up, and sp serve another by now.
+// lockLarge takes the lock. It panics if no large block with that record begins at addr that the
+// program may free. It may have been freed after the caller's look-up, and sp serve another by now.
 func (h *heap) lockLarge(op string, sp *span, addr uintptr) {
 	h.mu.Lock()
 	if h.spanOf(addr) != sp || sp.base != addr || sp.state.Load() != spanLarge {
 		h.mu.Unlock()
 		h.misuse(op, addr)
 	}
-}
-
-// clearLarge is clear for a large block.
-func (h *heap) clearLarge(op string, sp *span, addr, lo, hi uintptr) {
-	h.lockLarge(op, sp, addr)
-	ok := hi <= sp.bytes()
-	if ok {
-		sp.state.Store(spanInHand)
-		defer sp.state.Store(spanLarge)
-	}
-	h.mu.Unlock()
-	if !ok { // Another block by now.
-		h.misuse(op, addr)
-	}
-	wipe(addr+lo, hi-lo)
 }
 
 func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) bool {
@@ -206,8 +149,7 @@ func (h *heap) resizeLocked(b *bin, sp *span, want, have int, dirty *dirtyRuns) 
 	case want < have && b.kind.wipe:
 		return false // The tail would have to be wiped under the lock; the block moves instead.
 	}
-	if want > have && h.checkLimit(b, bytes) != nil {
-		h.resetQuotas(b)
+	if want > have && b.kind.checkLimit(bytes) != nil {
 		return false
 	}
 	switch {

@@ -20,10 +20,10 @@ func TestLayout(t *testing.T) {
 	if n := unsafe.Sizeof(slot{}); n != 64 {
 		t.Errorf("a slot is %d bytes, want a cache line of 64", n)
 	}
-	if n := unsafe.Offsetof(slots{}.bins); n != 64 {
+	if n := unsafe.Offsetof(cache{}.bins); n != 64 {
 		t.Errorf("the slots of a holder begin at offset %d, want a whole cache line, 64", n)
 	}
-	if n := reflect.TypeFor[origin]().NumField(); n > 4 {
+	if n := reflect.TypeFor[source]().NumField(); n > 4 {
 		t.Errorf("a Typed has %d fields: the compiler keeps a struct of more than 4 on the stack, and each call writes it there", n)
 	}
 	if n := unsafe.Sizeof(Ref[int]{}); n != 8 {
@@ -38,7 +38,7 @@ func TestRecordsStay(t *testing.T) {
 	h := newHeap(&fakemem.Fake{})
 	slab := func(b *bin) *span {
 		t.Helper()
-		sp, _, err := h.slab(b, true)
+		sp, err := h.slab(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestRecordsStay(t *testing.T) {
 	}
 	retire := func(sp *span) {
 		t.Helper()
-		h.settleCurrent(sp.addr())
+		h.uncacheSlab(sp.addr())
 		if sp.state.Load() != spanDead {
 			t.Fatalf("a slab whose blocks are all free is in state %d, not taken apart", sp.state.Load())
 		}

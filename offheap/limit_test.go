@@ -35,7 +35,7 @@ func TestLimitMeanwhile(t *testing.T) {
 				return err
 			}
 			for _, n := range []uintptr{1 << 20, block} {
-				if room, _ := h.server().resize("Realloc", addr, n, n, nil); room < n {
+				if room, _ := h.resize("Realloc", addr, n, n, nil); room < n {
 					return fmt.Errorf("a block that is to hold %d bytes in place holds %d", n, room)
 				}
 			}
@@ -47,14 +47,14 @@ func TestLimitMeanwhile(t *testing.T) {
 		again := func() {
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			if h.held >= block {
-				meanwhile = append(meanwhile, h.checkLimit(h.bin(h.plain, largeClass), block))
+			if h.held.Load() >= block {
+				meanwhile = append(meanwhile, h.plain.checkLimit(block))
 			}
 		}
 		fake := &fakemem.Fake{}
 		h = releasedHeap(t, fake).heap
 		h.limit.Store(limit)
-		h.growthHook = again
+		h.onGrowth = again
 		if err := c.fill(h); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -84,8 +84,8 @@ func allocAgain(h *heap, q request, n int) uintptr {
 	}
 }
 
-// TestRoomIsFound: goroutines allocate and free a block each, and a limit leaves room for all of these
-// blocks. One slab has all of the free blocks, so while a goroutine takes one, the slab is in no list.
+// TestRoomIsFound: goroutines allocate and free a block each, and a limit leaves room for
+// one slab, which has all of the free blocks. While a goroutine takes one, the slab is in no list.
 func TestRoomIsFound(t *testing.T) {
 	needOwnMemory(t)
 	const workers, rounds = 3, 3000
@@ -105,11 +105,8 @@ func TestRoomIsFound(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil { // So the spans hold more than the limit.
-					t.Fatal(err)
-				}
 				h.flushPs()
-				h.SetLimit(inUseOf(h.heap, nil) + workers*int64(h.spanOf(addrOf(first)).size))
+				h.SetLimit(int64(h.spanOf(addrOf(first)).bytes()))
 				var group sync.WaitGroup
 				for _, l := range locals {
 					q := q
@@ -130,38 +127,131 @@ func TestRoomIsFound(t *testing.T) {
 	}
 }
 
-// TestUnsureSums: while a slot passes blocks on, the sum of the blocks in use may be too low. A limit that
-// leaves room for one block then gives a holder one block, not a slab whose other blocks it keeps.
-func TestUnsureSums(t *testing.T) {
+// phaseLimit is the limit of the phases below.
+const phaseLimit = 4 << 20
+
+// inUseOf is the bytes in use of p, or of all with nil.
+func inUseOf(h *heap, p *purposeState) (n int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, b := range *h.bins.Load() {
+		if p == nil || b.kind.purpose == p {
+			n += h.inUse(b)
+		}
+	}
+	return n
+}
+
+// limited is a purpose with a limit.
+func limited(name string, limit int64) *purposeState {
+	p := &purposeState{name: name}
+	p.limit.Store(limit)
+	return p
+}
+
+// TestLimitOverPhases: a program fills the limit with blocks of one size after the other and frees them.
+// Spans never have more bytes than the limit, and each size gets all of it, but for a slab of each size
+// where a Local keeps one, and what is left over in slabs.
+func TestLimitOverPhases(t *testing.T) {
+	needOwnMemory(t)
+	for _, of := range []string{"heap", "purpose"} {
+		for _, on := range []string{"P", "Local"} {
+			t.Run(of+", "+on, func(t *testing.T) {
+				h := releasedHeap(t, &fakemem.Fake{})
+				q, g := h.request(8, false), &h.budget
+				if of == "purpose" {
+					p := limited("phases", 0)
+					q.kind, g = h.newKind(p, nil), &p.budget
+				}
+				if on == "Local" {
+					q.local = openLocal(t, h)
+				}
+				h.setLimit(g, phaseLimit)
+				lost := int64(0)
+				for _, n := range []int{256, 1024, 200, 40 << 10, 100 << 10, 256, 5000} {
+					blocks := allocUntilRefused(t, h.heap, q, n)
+					sp := h.spanOf(addrOf(blocks[0]))
+					used := int64(len(blocks)) * int64(max(sp.size, uint32(n)))
+					if held := g.held.Load(); held > phaseLimit {
+						t.Errorf("%d bytes: spans have %d bytes with a limit of %d", n, held, phaseLimit)
+					}
+					if on == "Local" {
+						lost += int64(sp.bytes())
+					}
+					if least := phaseLimit*7/8 - lost; used < least {
+						t.Errorf("%d bytes: refused with %d bytes in use of %d, want at least %d", n, used, phaseLimit, least)
+					}
+					if flushes := wantRefusals(t, h.heap, q, n, ErrLimit); flushes > fewFlushes {
+						t.Errorf("%d bytes: 100 refusals in a row flushed the Ps %d times", n, flushes)
+					}
+					for _, b := range blocks {
+						h.freeSlow(addrOf(b), q.local, "Free")
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestLimitOfPurposesTogether: goroutines with purposes of their own, some limited and on Locals, keep
+// exactly within their limits and within that of the heap.
+func TestLimitOfPurposesTogether(t *testing.T) {
 	needOwnMemory(t)
 	h := releasedHeap(t, &fakemem.Fake{})
-	l, other := openLocal(t, h), openLocal(t, h)
-	b := h.bin(h.plain, sizeclass.Of(4096))
+	h.SetLimit(phaseLimit)
+	var workers sync.WaitGroup
+	for i := range 4 {
+		p := limited(fmt.Sprint(i), int64(i%2)*phaseLimit/4)
+		q := request{kind: h.newKind(p, nil), align: 8}
+		if i < 2 {
+			q.local = openLocal(t, h)
+		}
+		workers.Go(func() {
+			for round := range 30 {
+				n := []int{100, 2000, 30 << 10, 90 << 10}[(round+i)%4]
+				var live []uintptr
+				for len(live) < phaseLimit/n {
+					b, err := h.allocBytes("Alloc", n, q)
+					if err != nil {
+						if !errors.Is(err, ErrLimit) {
+							t.Error(err)
+						}
+						break
+					}
+					live = append(live, addrOf(b))
+					if !p.leaves(0) || !h.leaves(0) {
+						t.Errorf("purpose %d: %d bytes in spans with a limit of %d, and %d with one of %d", i, p.held.Load(), p.limit.Load(), h.held.Load(), h.limit.Load())
+					}
+				}
+				for _, addr := range live {
+					h.freeSlow(addr, q.local, "Free")
+				}
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// TestLimitSetLater: a limit that is set below the bytes of the spans holds from then on: what is free
+// serves, and no span is added.
+func TestLimitSetLater(t *testing.T) {
+	needOwnMemory(t)
+	h := releasedHeap(t, &fakemem.Fake{})
 	q := h.request(8, false)
-	if _, err := h.allocBytes("Alloc", 4096, q); err != nil {
-		t.Fatal(err)
+	h.SetLimit(2 * phaseLimit)
+	blocks := allocUntilRefused(t, h.heap, q, 1000)
+	h.SetLimit(phaseLimit)
+	for i, b := range blocks {
+		if i%2 == 0 {
+			h.freeSlow(addrOf(b), nil, "Free")
+		}
 	}
-	if _, err := h.allocBytes("Alloc", 1<<20, q); err != nil { // So the spans hold more than the limit.
-		t.Fatal(err)
+	held := h.held.Load()
+	if again := allocUntilRefused(t, h.heap, q, 1000); len(again) != (len(blocks)+1)/2 {
+		t.Errorf("%d blocks fit where %d were freed", len(again), (len(blocks)+1)/2)
 	}
-	h.flushPs()
-	h.SetLimit(inUseOf(h.heap, nil) + 4096)
-	passes := h.cache(other.id).slot(b)
-	passes.start(b)
-	passes.out -= 1 + uintptr(64<<10/b.size)
-	passes.out ^= passing // They are in the bin's count as well.
-	q.local = l
-	if _, err := h.allocBytes("Alloc", 4096, q); err != nil {
-		t.Fatal(err)
-	}
-	if s := h.cache(l.id).slot(b); s.cur != 0 {
-		t.Error("a slab is given away because a sum was too low")
-	}
-	if passes.out = 0; inUseOf(h.heap, nil) != h.limit.Load() {
-		t.Errorf("%d bytes are in use, want %d", inUseOf(h.heap, nil), h.limit.Load())
-	}
-	if _, err := h.allocBytes("Alloc", 4096, q); !errors.Is(err, ErrLimit) {
-		t.Errorf("beyond the limit: %v", err)
+	if _, err := h.allocBytes("Alloc", 2000, q); !errors.Is(err, ErrLimit) || h.held.Load() != held {
+		t.Errorf("%v, and spans have %d bytes, %d before, with a limit of %d", err, h.held.Load(), held, phaseLimit)
 	}
 }
 
@@ -244,8 +334,8 @@ func TestLimitOfTypedRanges(t *testing.T) {
 	if len(blocks) != count {
 		t.Errorf("%d blocks of %d bytes have room in %d, want %d", len(blocks), small, limit, count)
 	}
-	if used := inUseOf(h.heap, nil); used != limit {
-		t.Errorf("%d bytes are in use with a limit of %d", used, limit)
+	if held := h.held.Load(); held != limit {
+		t.Errorf("%d bytes are held with a limit of %d", held, limit)
 	}
 	for _, b := range blocks {
 		if !slices.Contains(freed, addrOf(b)) {

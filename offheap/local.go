@@ -5,35 +5,11 @@ package offheap
 import (
 	"runtime"
 
+	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
-
-// A Local allocates for one goroutine at a time. It need not find out which P runs the goroutine,
-// so it is the fastest way to allocate single blocks. Its blocks are ordinary blocks: any goroutine
-// may free them in any way, and a Local may free any block. Until Close a Local keeps free blocks to
-// itself: of each size and kind up to 16 KiB, and a slab (64 to 512 KiB) of those that it often
-// allocates. No other goroutine gets them, and a limit counts them for requests of that size. [In]
-// allocates values, slices and aligned blocks from a Local, and resizes slices.
-//
-// A Local must not be copied; pass the pointer that [NewLocal] returned. Every call of a copy
-// panics with a [*MisuseError], and so does every call of a zero Local and of a closed one. A call of a
-// nil Local panics, too: Close and functions with Try in their names as above, Alloc, AllocUninit
-// and Free with Go's error for a nil pointer.
-//
-// If two goroutines use one Local at the same time, that is a data race. In a build with -race each
-// call writes to the Local, so the race detector reports it.
-type Local struct {
-	_     noCopy
-	self  *Local // The Local itself. A copy and the zero Local have another value here.
-	slots *slots // noSlots if the Local has no slots of its own.
-	id    int    // Holder number, or closedLocal, or sharedLocal.
-	calls int    // Written by each call under the race detector.
-
-	handle  *handle         // Stays when the program drops the Local.
-	cleanup runtime.Cleanup // Reclaims the slots of a dropped Local.
-}
 
 const (
 	closedLocal = -1 - iota
@@ -59,9 +35,9 @@ func (l *Local) own(op string) *Local {
 	return l
 }
 
-// live says whether the slots are those of l. They are not if l is a copy, zero or closed: the next
+// live says whether the cache is that of l. It is not if l is a copy, zero or closed: the next
 // Local may have them after Close.
-func (l *Local) live() bool { return l.slots != nil && l.slots.owner == unsafex.Addr(l) }
+func (l *Local) live() bool { return l.cache != nil && l.cache.owner == unsafex.Addr(l) }
 
 // check panics if op must not use l.
 func (l *Local) check(op string) {
@@ -85,7 +61,7 @@ func (l *Local) check(op string) {
 // Alloc is [Alloc].
 func (l *Local) Alloc(n int) []byte {
 	if uint(n-1) < sizeclass.Max && l.live() {
-		addr := l.slots.bins[sizeclass.Of(uintptr(n))].pop()
+		addr := l.cache.bins[sizeclass.Of(uintptr(n))].pop()
 		runtime.KeepAlive(l) // As in AllocUninit.
 		if addr != 0 {
 			b := unsafex.Bytes(addr, uintptr(n))
@@ -107,8 +83,8 @@ func (l *Local) TryAlloc(n int) ([]byte, error) {
 // AllocUninit is [AllocUninit].
 func (l *Local) AllocUninit(n int) []byte {
 	if uint(n-1) < sizeclass.Max && l.live() {
-		addr := l.slots.bins[sizeclass.Of(uintptr(n))].pop()
-		runtime.KeepAlive(l) // Until here: the slots of a Local that is garbage are taken back.
+		addr := l.cache.bins[sizeclass.Of(uintptr(n))].pop()
+		runtime.KeepAlive(l) // Until here: the cache of a Local that is garbage is emptied.
 		if addr != 0 {
 			return unsafex.Bytes(addr, uintptr(n))
 		}
@@ -134,14 +110,14 @@ func (l *Local) Free(b []byte) {
 		return
 	}
 	if l.live() {
-		s := l.slots.hottest()
+		s := l.cache.hottest()
 		done := s.push(addr)
 		if done {
 			if s.wipe {
 				s.clear(addr)
 			}
 		} else {
-			done = n <= sizeclass.Max && l.slots.push(sizeclass.Of(n), addr)
+			done = n <= sizeclass.Max && l.cache.push(sizeclass.Of(n), addr)
 		}
 		runtime.KeepAlive(l)
 		if done {
@@ -160,5 +136,103 @@ func (l *Local) Close() {
 	l.check("Close")
 	l.cleanup.Stop()
 	l.handle.close()
-	l.slots, l.id = &noSlots, closedLocal
+	l.cache, l.id = &noCache, closedLocal
+}
+
+// This file is the life of a Local:
+//
+//  1. newLocal takes a holder number and its cache, and attaches a cleanup to the Local.
+//  2. The Local and nothing else allocates through the cache: its methods check whether the cache
+//     names it as its owner before they touch the cache. So a copy never does, and neither does the
+//     Local itself after Close if an older copy was written over it. Other paths compare self, too.
+//  3. Close, or the cleanup of a Local that the program dropped, checks everything in and returns
+//     the number. Then the next Local may have it: no Local that can be used has it any more.
+//
+// The cleanup runs once no pointer to the Local is left. A copy counts as a pointer, through its
+// self. The fast paths keep the Local alive until they have changed the cache (KeepAlive).
+
+func (h *heap) newLocal() *Local {
+	h.start()
+	l := &Local{id: sharedLocal, cache: &noCache}
+	l.self = l
+	if id, c := h.takeNumber(); c != nil {
+		l.id, l.cache, c.owner = id, c, unsafex.Addr(l)
+	}
+	l.handle = newHandle(h, l.id)
+	l.cleanup = runtime.AddCleanup(l, (*handle).drop, l.handle)
+	return l
+}
+
+// takeNumber is a holder number with its cache, or nil if there is none left.
+func (h *heap) takeNumber() (int, *cache) {
+	if h.serving() != nil {
+		return 0, nil
+	}
+	h.mu.Lock()
+	id := -1
+	if n := len(h.locals); n > 0 {
+		id, h.locals = h.locals[n-1], h.locals[:n-1]
+	} else if maxPs+h.nlocal < maxHolders {
+		id = maxPs + h.nlocal
+		h.nlocal++
+	}
+	h.mu.Unlock()
+	if id < 0 {
+		return 0, nil
+	}
+	if h.makeCache(id) != nil {
+		h.mu.Lock()
+		h.locals = append(h.locals, id)
+		h.mu.Unlock()
+		return 0, nil
+	}
+	return id, h.cache(id)
+}
+
+func (h *heap) closeLocal(id int) {
+	c := h.cache(id)
+	c.owner = 0
+	h.emptyCache(c)
+	h.unlistCache(id)
+}
+
+// newHandle is the handle of a Local that an exported function makes for its caller.
+func newHandle(h *heap, id int) *handle {
+	n := &handle{h: h, id: id}
+	t := h.serving()
+	if !t.marked() {
+		return n
+	}
+	n.made = debugmode.Callers(0)
+	debugmode.Add(debugmode.Block{Addr: unsafex.Addr(n), Owner: debugmode.OwnerLocal, Type: localType, Alloc: n.made, Leak: true, Whole: true})
+	handles.Lock()
+	defer handles.Unlock()
+	if handles.open == nil {
+		handles.open = make(map[*handle]uint64)
+	}
+	handles.open[n] = t.made.Load()
+	return n
+}
+
+// close ends the Local.
+func (n *handle) close() {
+	n.closed = true
+	if n.id >= 0 {
+		n.h.closeLocal(n.id)
+	}
+	handles.Lock()
+	_, listed := handles.open[n]
+	delete(handles.open, n)
+	handles.Unlock()
+	if listed {
+		debugmode.Forget(unsafex.Addr(n))
+	}
+}
+
+// drop ends a Local that the program dropped. It is the cleanup of the Local.
+func (n *handle) drop() {
+	if n.id >= 0 {
+		n.h.closeLocal(n.id)
+	}
+	n.h.localsDropped.Add(1)
 }

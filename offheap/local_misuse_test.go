@@ -59,7 +59,7 @@ func TestCopiedLocal(t *testing.T) {
 	next, other := NewLocal(), NewLocal()
 	defer next.Close()
 	defer other.Close()
-	if next.slots == other.slots && next.id >= 0 {
+	if next.cache == other.cache && next.id >= 0 {
 		t.Fatal("two open Locals have the same slots")
 	}
 	next.Free(next.Alloc(100))

@@ -182,7 +182,7 @@ func openLocal(t testing.TB, h testHeap) *Local {
 }
 
 func localWithoutSlots() *Local {
-	l := &Local{id: sharedLocal, slots: &noSlots}
+	l := &Local{id: sharedLocal, cache: &noCache}
 	l.self, l.handle = l, newHandle(&std, sharedLocal)
 	return l
 }
@@ -204,7 +204,7 @@ func TestLocalWithoutSlots(t *testing.T) {
 		l.Close()
 		alloctest.MustPanic(t, func() { In[link](l).New() }, "closed")
 	}
-	if noSlots.bins != ([fastBins]slot{}) {
+	if noCache.bins != ([fastBins]slot{}) {
 		t.Error("something was put into the slots that are nobody's")
 	}
 }
@@ -240,7 +240,7 @@ func TestLocalDoubleFree(t *testing.T) {
 // TestActiveSlots opens and closes Locals in random order: those that are open are listed once, and
 // at most half of the list is of closed ones.
 func TestActiveSlots(t *testing.T) {
-	if std.start(); std.records() != nil {
+	if std.start(); std.serving() != nil {
 		t.Skip("the Go heap serves all")
 	}
 	var open []*Local
@@ -253,27 +253,27 @@ func TestActiveSlots(t *testing.T) {
 			open = append(open, NewLocal())
 		}
 	}
-	listed := map[*slots]int{}
+	listed := map[*cache]int{}
 	for _, c := range *std.active.Load() {
 		listed[c]++
 	}
 	for _, l := range open {
-		if listed[l.slots] != 1 {
-			t.Fatalf("the slots of an open Local are listed %d times", listed[l.slots])
+		if listed[l.cache] != 1 {
+			t.Fatalf("the slots of an open Local are listed %d times", listed[l.cache])
 		}
-		delete(listed, l.slots)
+		delete(listed, l.cache)
 		l.Close()
 	}
 	std.mu.Lock()
 	defer std.mu.Unlock()
 	retired, active := 0, *std.active.Load()
 	for _, c := range active {
-		if c.retired {
+		if c.unused {
 			retired++
 		}
 	}
-	if retired != std.retired || retired > len(active)/2 {
-		t.Errorf("of %d slots %d are retired, %d are counted", len(active), retired, std.retired)
+	if retired != std.unlisted || retired > len(active)/2 {
+		t.Errorf("of %d slots %d are retired, %d are counted", len(active), retired, std.unlisted)
 	}
 }
 

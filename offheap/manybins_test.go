@@ -108,9 +108,6 @@ func TestLateBinsFromManyGoroutines(t *testing.T) {
 	workers.Wait()
 	close(passed)
 	frees.Wait()
-	if err := h.server().check(); err != nil {
-		t.Error(err)
-	}
 	if n := inUseOf(h.heap, nil); n != 0 {
 		t.Errorf("%d bytes in use after all was freed", n)
 	}

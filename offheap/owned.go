@@ -5,10 +5,7 @@ package offheap
 import (
 	"reflect"
 
-	"github.com/freehold-go/freehold/internal/allocsample"
-	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/owner"
-	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -16,31 +13,19 @@ import (
 
 // Blocks of arenas.
 //
-// An arena cuts its values from blocks of offheap, and only the arena may free them. A program has a
-// pointer to the beginning of such a block: the block's first value lies there. So blocks of arenas
-// are of kinds of their own (kind.owned), which share slabs with no other blocks, and all functions
-// that free, resize or move a block refuse these kinds.
+// An arena cuts its values from blocks of offheap, and only the arena may free them. A program has
+// a pointer to the beginning of such a block: the block's first value lies there. So blocks of
+// arenas are of kinds of their own (kind.owned), which share slabs with no other blocks, and all
+// functions that free, resize or move a block refuse these kinds.
 //
-// The fast paths do not ask for the kind. They free into the holder's hot slot, and into the slot of
-// a bin that the type or the length tells. The latter is never a bin of an arena's kind, and such a
-// slot never becomes the hot one. So a free of an arena's block takes the slow path, which knows the
-// bin anyway. The arena's own free looks for the slot of the block's bin.
+// The fast paths do not ask for the kind. They free into the holder's hot slot, and into the slot
+// of a bin that the type or the length tells. The latter is never a bin of an arena's kind, and
+// such a slot never becomes the hot one. So a free of an arena's block takes the slow path, which
+// knows the bin anyway. The arena's own free looks for the slot of the block's bin.
 
 func init() {
-	owner.Make, owner.Free, owner.TellLate = makeOwned, freeOwned, tellLate
-	owner.Beside = std.besideRegions
-}
-
-// forArenas is the kind that serves arenas in place of k. As twins, these kinds are in no list: the
-// kinds that they stand for are.
-func (k *kind) forArenas() *kind {
-	if a := k.arenas.Load(); a != nil {
-		return a
-	}
-	a := k.like()
-	a.owned = true
-	k.arenas.CompareAndSwap(nil, a)
-	return k.arenas.Load()
+	owner.Make, owner.Free, owner.TellLate = makeOwned, freeOwned, panicLate
+	owner.Beside = std.blockAround
 }
 
 // makeOwned is owner.Make.
@@ -72,7 +57,7 @@ func freeOwned(addr uintptr, t reflect.Type) {
 	if t != nil {
 		op = "FreeSlice"
 	}
-	r := std.records()
+	r := std.serving()
 	if r == nil {
 		std.freeOwned(addr, op)
 		return
@@ -83,51 +68,16 @@ func freeOwned(addr uintptr, t reflect.Type) {
 	r.freeOnly(addr, op, true)
 }
 
-// freeOwned frees the block of an arena at addr.
-func (h *heap) freeOwned(addr uintptr, op string) {
-	sp := h.spanOf(addr)
-	if sp == nil {
-		h.freeOwnedBeside(addr, op)
-		return
-	}
-	invariants.Window()
-	b := h.binByID(sp.bin)
-	p := percpu.Acquire()
-	s := h.pslots(p.ID()).slot(b)
-	done := s != nil && s.push(addr)
-	if done && s.wipe {
-		s.clear(addr)
-	}
-	p.Release()
-	switch {
-	case done:
-	case sp.size == 0:
-		h.freeLarge(b, sp, addr, op)
-	default:
-		h.freeSmall(b, sp, addr, nil, op)
+// panicLate panics with what a free of freeOwned has found in another block.
+func panicLate() {
+	if r := std.serving(); r != nil {
+		r.panicLate()
 	}
 }
 
-// freeOwnedBeside is freeOwned for a block that lies beside the slabs.
-func (h *heap) freeOwnedBeside(addr uintptr, op string) {
-	t := h.beside(addr)
-	if t == nil {
-		h.misuse(op, addr)
-	}
-	allocsample.Remove(addr)
-	t.freeOnly(addr, op, true)
-}
-
-// tellLate panics with what a free of freeOwned has found in another block.
-func tellLate() {
-	if r := std.records(); r != nil {
-		r.tellLate()
-	}
-}
-
-// besideRegions is owner.Beside.
-func (h *heap) besideRegions(addr uintptr) (begin uintptr, ok bool) {
-	t := h.records()
+// blockAround is owner.Beside.
+func (h *heap) blockAround(addr uintptr) (begin uintptr, ok bool) {
+	t := h.serving()
 	if t == nil {
 		return 0, false
 	}

@@ -115,7 +115,7 @@ func ownedBlocks(t *testing.T, p *Purpose, l *Local, typ reflect.Type, n int) {
 // chance, when the slab changes in the midst of a free.
 func TestOwnedStaleFree(t *testing.T) {
 	quiet(t)
-	if std.records() != nil || runtime.GOMAXPROCS(0) < 2 {
+	if std.serving() != nil || runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("it takes slabs and two Ps")
 	}
 	const n = 16 << 10 // A group of one block, which no slot holds.

@@ -122,14 +122,14 @@ func unpurged(t testing.TB) {
 	t.Helper()
 	old := setPurgeDelay(-1)
 	// setPurgeDelay would arm a tick, for which the next test would wait.
-	t.Cleanup(func() { std.server().slabs().purge.delay.Store(int64(old)) })
+	t.Cleanup(func() { std.slabs().purge.delay.Store(int64(old)) })
 	settled(t)
 }
 
 // settled waits until no background purge is due or under way any more; the delay must be negative.
 func settled(t testing.TB) {
 	t.Helper()
-	p := &std.server().slabs().purge
+	p := &std.slabs().purge
 	for range 6000 {
 		p.mu.Lock() // A tick that runs has it.
 		armed := p.armed.Load()

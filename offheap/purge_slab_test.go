@@ -17,7 +17,7 @@ func slabInUse(t *testing.T, h *heap, b *bin) (sp *span, blocks []uintptr) {
 	if vmem.PageSize() > granule {
 		t.Skip("slabs share pages here")
 	}
-	sp, _, err := h.slab(b, true)
+	sp, err := h.slab(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func slabInUse(t *testing.T, h *heap, b *bin) (sp *span, blocks []uintptr) {
 		}
 		blocks = append(blocks, addr)
 	}
-	b.add(int64(b.blocks))
+	b.out.Add(int64(b.blocks))
 	if n := h.purge.idle.Load(); n != 0 {
 		t.Fatalf("%d bytes of the slab are idle, and all are in use", n)
 	}
@@ -43,7 +43,7 @@ func TestRefusedPurgeOfSlab(t *testing.T) {
 		fake := &fakemem.Fake{}
 		h := releasedHeap(t, fake)
 		sp, blocks := slabInUse(t, h.heap, h.bin(h.plain, sizeclass.Of(size)))
-		h.settleCurrent(sp.addr())
+		h.uncacheSlab(sp.addr())
 		for _, addr := range blocks[1:] {
 			h.freeSlow(addr, nil, "Free")
 		}
@@ -79,7 +79,7 @@ func TestPurgeOfLastPage(t *testing.T) {
 			t.Fatal("the blocks fill the slab")
 		}
 		*unsafex.At[byte](rest) = 1 // So its page takes memory.
-		h.settleCurrent(sp.addr())
+		h.uncacheSlab(sp.addr())
 		for _, addr := range blocks[1:] {
 			h.freeSlow(addr, nil, "Free")
 		}
@@ -89,7 +89,7 @@ func TestPurgeOfLastPage(t *testing.T) {
 			t.Errorf("%s: with one block in use %d bytes are idle, want %d", name, n, want)
 		}
 		last := sp.takeFrom(h.heap, sp.groups()-1)
-		b.add(1)
+		b.out.Add(1)
 		if n := h.purge.idle.Load(); n != want-page {
 			t.Errorf("%s: with a block at the end in use %d bytes are idle, want %d", name, n, want-page)
 		}
@@ -124,5 +124,5 @@ func TestPurgeOfCurrentSlab(t *testing.T) {
 		t.Errorf("%d bytes of the slab are idle, want %d", n, want)
 	}
 	h.freeSlow(blocks[0], nil, "Free")
-	h.settleCurrent(sp.addr())
+	h.uncacheSlab(sp.addr())
 }

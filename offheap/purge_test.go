@@ -76,7 +76,7 @@ func TestLimitFollowsRealloc(t *testing.T) {
 		t.Fatal(err)
 	}
 	held := int64(0) // As of the last call.
-	h.growthHook = func() { held = h.stats().Held }
+	h.onGrowth = func() { held = h.stats().Held }
 	to, err := h.TryRealloc(b, 60<<20)
 	if err != nil || addrOf(to) != addrOf(b) {
 		t.Fatalf("the block moved, or error %v", err)

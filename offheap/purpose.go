@@ -5,7 +5,6 @@ package offheap
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/freehold-go/freehold/internal/sizeclass"
 	"github.com/freehold-go/freehold/internal/typeinfo"
@@ -29,40 +28,10 @@ type Purpose struct {
 	plain *kind    // Its purpose is the state.
 }
 
-// A purposeState is a Purpose's part that changes. It is not in the Purpose, so that nothing that
-// is written over a Purpose changes the counts of its blocks or unlocks its mutex.
-type purposeState struct {
-	name string
-	budget
-	options PurposeOptions
-	plain   *kind
-
-	typed [16]atomic.Pointer[typedKind] // By the hash of the type, the newest first.
-	mu    sync.Mutex                    // Held to add one.
-}
-
-// A typedKind is the kind of the values of one type under a purpose. It never changes.
-type typedKind struct {
-	desc  *typeDesc
-	kind  *kind
-	older *typedKind // Of the same hash.
-}
-
 var purposes struct {
 	sync.Mutex
 	list   []*purposeState
 	byName map[string]*Purpose
-}
-
-// PurposeOptions configure a [Purpose]. The zero value makes an ordinary account.
-type PurposeOptions struct {
-	// Wipe overwrites each block with zeros when it is freed, before any other allocation can get
-	// it. Realloc and Append wipe the old block, and Realloc the bytes that it cuts off. An
-	// off-heap arena with the Purpose wipes its memory when it frees it, but not when Reset keeps
-	// it. A free takes as long as clearing the block. In a block of 1 MiB and more, pages that the
-	// program never wrote are read and not written, so on Linux they take no memory. Wipe works
-	// with FREEHOLD=heap.
-	Wipe bool
 }
 
 // NewPurpose returns the Purpose of that name. If there is none yet, it makes one without options.
@@ -143,7 +112,8 @@ func (s *purposeState) kindFor(d *typeDesc) *kind {
 	return k
 }
 
-// binOf is the bin of values of a type under the purpose, nullBin if the fast path must not serve it.
+// binOf is the bin of values of a type under the purpose, nullBin if the fast path must not serve
+// it.
 func (s *purposeState) binOf(d *typeDesc) uint32 {
 	if d.size == 0 || d.size > sizeclass.Max || d.path != "" {
 		return nullBin
@@ -164,8 +134,9 @@ func (t *typedKind) find(d *typeDesc) *kind {
 	return nil
 }
 
-// SetLimit bounds the purpose's bytes in use, 0 for no bound, and returns the old bound. [SetLimit]
-// describes the bytes that count.
+// SetLimit bounds the bytes in slabs and large blocks of the purpose, which shares them with no
+// other; 0 means no bound. It returns the old bound. The package's [SetLimit] describes the bytes
+// that count.
 func (p *Purpose) SetLimit(n int64) (old int64) {
 	checkLimitArgument(n)
 	return std.setLimit(&p.state("SetLimit").budget, n)
@@ -210,37 +181,4 @@ func (p *Purpose) allocBytes(op string, n int, zero bool) ([]byte, error) {
 		return nil, err
 	}
 	return unsafex.Bytes(addr, uintptr(n)), nil
-}
-
-// SetLimit bounds the bytes in use, 0 for no bound, and returns the old bound. A request may need a
-// new slab (64 to 512 KiB) or a large block. If that, together with all blocks in use and the free
-// blocks of the request's own size, would exceed the bound, the request fails with [ErrLimit].
-// Blocks in use stay. Free blocks of other sizes do not count, nor does free memory; [Purge] returns
-// it. A test that needs one block should leave room for a slab. A request that a free block of an
-// existing slab can serve fails with [ErrLimit] only if the bound leaves no room for the block, or if
-// all blocks of the slab are free and the bound leaves no room for a slab. A free that is under way at
-// the same moment may come too late.
-//
-// The bytes in use can exceed the bound by the free blocks that Ps and Locals keep, because these
-// are allocated without a check: of each size and kind, a P and a Local keep at most one slab (64 to
-// 512 KiB) and a group of blocks (16 KiB). Requests that are served at the same moment can exceed it by
-// a block of up to 64 KiB each, and the sum of the blocks in use can be wrong then, as [Stats] says.
-func SetLimit(n int64) (old int64) {
-	checkLimitArgument(n)
-	std.start()
-	return std.setLimit(&std.budget, n)
-}
-
-func (h *heap) setLimit(g *budget, n int64) (old int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	old = g.limit.Swap(n)
-	g.quota.reset(g.held, n)
-	return old
-}
-
-func checkLimitArgument(n int64) {
-	if n < 0 {
-		panic(fmt.Errorf("offheap: SetLimit: negative limit %d; 0 means none", n))
-	}
 }

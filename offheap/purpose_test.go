@@ -211,7 +211,7 @@ func untilLimit(t *testing.T, try func() error) (n int) {
 // needBatches is for tests of the limits' grain, which fill them with the smallest blocks: without
 // slabs there is none, and with a record for each block it takes minutes.
 func needBatches(t testing.TB) {
-	if std.start(); std.records() != nil && std.records().modes.On() {
+	if std.start(); std.serving() != nil && std.serving().modes.On() {
 		t.Skip("blocks are counted one by one here")
 	}
 }
@@ -220,7 +220,7 @@ func needBatches(t testing.TB) {
 // bytes are as good as others, and would take most of the package's time under the race detector.
 func batches() []int {
 	list := []int{1000, 30_000, 100_000, 1 << 20}
-	if std.records() == nil {
+	if std.serving() == nil {
 		list = append(list, 16)
 	}
 	return list
@@ -234,10 +234,10 @@ func TestLimitInTheMiddleOfABatch(t *testing.T) {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			quiet(t)
 			const room = 8 << 20
-			limit := ReadStats().InUse + room
+			limit := ReadStats().Held + room
 			old := SetLimit(limit)
 			defer SetLimit(old)
-			fillToLimit(t, size, func() (int64, int64) { return ReadStats().InUse, limit }, TryAlloc)
+			fillToLimit(t, size, func() (int64, int64) { return ReadStats().Held, limit }, TryAlloc)
 		})
 	}
 }
@@ -252,7 +252,7 @@ func TestPurposeLimitInTheMiddleOfABatch(t *testing.T) {
 			if old := p.SetLimit(8 << 20); old != 0 {
 				t.Errorf("a limit of %d was set before", old)
 			}
-			fillToLimit(t, size, func() (int64, int64) { return account(t, "limited").InUse, 8 << 20 }, p.TryAlloc)
+			fillToLimit(t, size, func() (int64, int64) { return account(t, "limited").Held, 8 << 20 }, p.TryAlloc)
 			if old := p.SetLimit(0); old != 8<<20 {
 				t.Errorf("the limit was %d", old)
 			}
@@ -274,7 +274,7 @@ func fillToLimit(t *testing.T, size int, state func() (used, limit int64), alloc
 	first := untilLimit(t, one)
 	used, limit := state()
 	if used > limit || used < limit*3/4 {
-		t.Errorf("refused with %d bytes of %d in use", used, limit)
+		t.Errorf("refused with %d bytes of %d held", used, limit)
 	}
 	for i, b := range live {
 		if !filled(b[:16], i) {
@@ -346,7 +346,7 @@ func TestTotals(t *testing.T) {
 	if s.InUse < 1<<20 {
 		t.Errorf("%d bytes in use", s.InUse)
 	}
-	if std.records() != nil && std.records().under == nil {
+	if std.serving() != nil && std.serving().under == nil {
 		want = freehold.Totals{} // The Go heap counts these bytes already.
 	}
 	if got != want {

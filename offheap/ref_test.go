@@ -168,7 +168,7 @@ func TestRefsToOtherTypes(t *testing.T) {
 	damaged[point](t, RefOf(l).off)
 	gone := RefOf(&big[500])
 	FreeSlice(big)
-	if std.records() != nil && std.records().marked() {
+	if std.serving() != nil && std.serving().marked() {
 		wantMisuse(t, "a Ref to a freed slice", "use after FreeSlice", func() { gone.Ptr() })
 	} else {
 		damaged[flags](t, gone.off)

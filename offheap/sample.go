@@ -3,6 +3,8 @@
 package offheap
 
 import (
+	"iter"
+
 	"github.com/freehold-go/freehold/internal/allocsample"
 	"github.com/freehold-go/freehold/internal/debugmode"
 )
@@ -21,21 +23,12 @@ import (
 // exponential gaps would: each block is sampled with a probability that depends on its size alone,
 // whatever happened before.
 //
-// A sampled block comes from a bin of its own, that of its kind's twin, which has no slots. So a
-// free of it finds no slot, takes the slow way, and there the record of the block is dropped. Large
-// blocks take the slow way anyway, and bear a mark.
-
-// drawing says what the count of a slot was drawn for.
-type drawing uint8
-
-const (
-	undrawn       drawing = iota
-	drawnIdle             // For no sampling.
-	drawnSampling         // The allocation after the last that counts is sampled.
-)
+// A sampled block comes from a bin of its own, that of its kind for sampled blocks, which has no
+// slots. So a free of it finds no slot, takes the slow way, and there the record of the block is
+// dropped. Large blocks take the slow way anyway, and bear a mark.
 
 // idle is the number of blocks that a slot allocates before the slow path checks whether sampling
-// is on. It is small, so that a Local, whose slots only its user may touch, notices soon. It is
+// is on. It is small, so that a Local, whose cache only its user may touch, notices soon. It is
 // large enough for the check to cost nothing measurable.
 const idle = 1 << 16
 
@@ -96,10 +89,10 @@ func (h *heap) sample(b *bin, q request) (addr uintptr) {
 	}
 	profile, guard := r.Pick(uintptr(b.size))
 	if guard {
-		addr = h.guardOne(b, q)
+		addr = h.guardOne(q)
 	}
 	if addr == 0 && profile {
-		addr, _ = h.allocShared(h.bin(h.twin(b.kind), b.class)) // An error leaves 0.
+		addr, _ = h.allocShared(h.bin(h.sampledKind(b.kind), b.class)) // An error leaves 0.
 	}
 	if addr != 0 && profile {
 		allocsample.Add(addr, uintptr(b.size), b.kind.account())
@@ -107,9 +100,9 @@ func (h *heap) sample(b *bin, q request) (addr uintptr) {
 	return addr
 }
 
-// guardOne serves an allocation, which bin would serve otherwise, on guarded pages, if their bounds
-// and the limits allow it, or returns 0.
-func (h *heap) guardOne(bin *bin, q request) uintptr {
+// guardOne serves an allocation on guarded pages, if their bounds and the limits allow it, or
+// returns 0.
+func (h *heap) guardOne(q request) uintptr {
 	if h.guards == nil || q.n > largestAlloc || !debugmode.TakeSample() {
 		return 0
 	}
@@ -118,7 +111,7 @@ func (h *heap) guardOne(bin *bin, q request) uintptr {
 		return 0
 	}
 	// At a limit the ordinary way may still have a free block.
-	if h.charge(bin, b.kind, b.size, h.guards.counter(b.kind)) != nil {
+	if h.charge(b.kind, b.size, h.guards.counter(b.kind)) != nil {
 		return 0
 	}
 	if !h.guards.guard(&b, q.align) {
@@ -137,15 +130,11 @@ func (h *heap) guardLarge(q request) (addr uintptr) {
 	if r == nil || !r.ByCount() {
 		return 0
 	}
-	if addr = h.guardOne(h.bin(q.kind, largeClass), q); addr != 0 && h.chosen(q.n) {
+	if addr = h.guardOne(q); addr != 0 && h.chosen(q.n) {
 		allocsample.Add(addr, q.n, q.kind.account())
 	}
 	return addr
 }
-
-// A guardedRef, with this bit and an address, leads to a sampled guarded block: these lie in no
-// region. It is the highest bit below RefBits. Addresses are shorter.
-const guardedRef = 1 << 55
 
 // resolveGuarded is resolve for a guardedRef. It panics if a block of that kind was freed, and
 // returns false for any other Ref.
@@ -154,7 +143,7 @@ func (h *heap) resolveGuarded(off uint64, d *typeDesc, n uintptr) (uintptr, bool
 		return 0, false
 	}
 	addr := uintptr(off &^ guardedRef)
-	t := h.beside(addr)
+	t := h.sampledGuard(addr)
 	if t == nil || uint64(addr)|guardedRef != off {
 		return 0, false
 	}
@@ -165,9 +154,9 @@ func (h *heap) resolveGuarded(off uint64, d *typeDesc, n uintptr) (uintptr, bool
 	panic(badRef(off, d, uint64(n)))
 }
 
-// beside is the tracked with the record of the block at addr, if that is a sampled block on guarded
-// pages, in use or freed. For other addresses it is nil.
-func (h *heap) beside(addr uintptr) *tracked {
+// sampledGuard is the recorder with the record of the block at addr, if that is a sampled block on
+// guarded pages, in use or freed. For other addresses it is nil.
+func (h *heap) sampledGuard(addr uintptr) *recorder {
 	if h.guards == nil {
 		return nil
 	}
@@ -177,6 +166,14 @@ func (h *heap) beside(addr uintptr) *tracked {
 	return h.guards
 }
 
+// recorderOf is the recorder with the record of the block at addr, or nil for a block in a span.
+func (h *heap) recorderOf(addr uintptr) *recorder {
+	if t := h.serving(); t != nil {
+		return t
+	}
+	return h.sampledGuard(addr)
+}
+
 // freeGuarded frees a sampled guarded block. It reports false if addr has nothing to do with any.
 func (h *heap) freeGuarded(addr uintptr, op string) bool {
 	t := h.guards
@@ -184,7 +181,7 @@ func (h *heap) freeGuarded(addr uintptr, op string) bool {
 		return false
 	}
 	b, alive := t.blocks.find(addr)
-	if !alive && h.beside(addr) != t {
+	if !alive && h.sampledGuard(addr) != t {
 		return false
 	}
 	if alive && !b.kind.owned {
@@ -196,7 +193,7 @@ func (h *heap) freeGuarded(addr uintptr, op string) bool {
 
 // startSampling guards one allocation in n from now on.
 func (h *heap) startSampling(n int) {
-	h.guards = newTracked(h)
+	h.guards = newRecorder(h)
 	h.guards.debug(debugmode.Config{Sample: n})
 	allocsample.SetEvery(n)
 }
@@ -208,8 +205,8 @@ func (h *heap) sampleLarge(k *kind, sp *span) {
 }
 
 // resampleLarge notes that the large block of sp was resized from old bytes. Whether it is sampled
-// is as likely then as if it had been of its largest size from the beginning. touched has that size, in
-// granules, once the block was resized: bytes that it gains anew were drawn for already.
+// is as likely then as if it had been of its largest size from the beginning. touched has that
+// size, in granules, once the block was resized: bytes that it gains anew were drawn for already.
 func (h *heap) resampleLarge(k *kind, sp *span, old uintptr) {
 	n, most := sp.bytes(), max(uintptr(sp.touched.Load())*granule, old)
 	sp.touched.Store(uint32(max(n, most) / granule))
@@ -221,72 +218,67 @@ func (h *heap) resampleLarge(k *kind, sp *span, old uintptr) {
 }
 
 // forget drops the record of the block at addr, if there is one. It comes before the block is
-// freed, or else the next block there might lose its record. remember undoes it, if the block is not freed
-// after all.
+// freed, or else the next block there might lose its record. remember undoes it, if the block is
+// not freed after all.
 func (b *bin) forget(addr uintptr) (remember func()) {
-	if b.kind.origin == nil {
+	if b.kind.ordinary == nil {
 		return func() {}
 	}
 	return allocsample.Remove(addr)
 }
 
-// twin is the kind that serves sampled blocks of k.
-func (h *heap) twin(k *kind) *kind {
-	if t := k.twin.Load(); t != nil {
+// sampledKind is the kind that serves sampled blocks of k.
+func (h *heap) sampledKind(k *kind) *kind {
+	if t := k.sampled.Load(); t != nil {
 		return t
 	}
 	t := k.like()
-	t.origin = k
-	k.twin.CompareAndSwap(nil, t)
-	return k.twin.Load()
+	t.ordinary = k
+	k.sampled.CompareAndSwap(nil, t)
+	return k.sampled.Load()
 }
 
-// keeps says whether an empty slab stays the bin's until the purge comes by. It does if it is one of
-// sampled blocks, of which so few live at a time that otherwise most samples would make a slab.
-func (b *bin) keeps(sp *span) bool {
-	return b.kind.origin != nil && sp.touched.Load() == touchedNow && b.slabs.Load() == 1
+// A Sample is the sampled blocks of one size that were allocated with one stack for one purpose
+// while one period was in force. Package adapters/memprof makes a profile of them.
+type Sample struct {
+	// Stack is the stack of the allocation, as runtime.Callers gives it, innermost first. It must
+	// not be changed.
+	Stack []uintptr
+	// Purpose is the name of the blocks' Purpose, "" if they have none.
+	Purpose string
+	// Size is the bytes of each block: its size class, as in Stats.
+	Size int64
+	// Weight is how many blocks of the program one sampled block stands for: the reciprocal of the
+	// probability that the block was sampled.
+	Weight float64
+	// Allocs is how many sampled blocks were allocated, and Frees how many of these were freed.
+	Allocs, Frees int64
 }
 
-// takeTwins takes one of the free blocks that are kept for sampled blocks of b, if there is one.
-// They serve when no other block can be had.
-func (h *heap) takeTwins(b *bin) uintptr {
-	twins := b.partner()
-	if twins == nil || twins.kind.origin == nil {
-		return 0
+// Samples returns the samples of blocks that were ever allocated, in no order, as of the moment at
+// which the range over them begins. There are none before [SetSamplePeriod].
+func Samples() iter.Seq[Sample] {
+	return func(yield func(Sample) bool) {
+		for _, s := range allocsample.Sites() {
+			if !yield(Sample{s.Stack, s.Purpose, int64(s.Size), s.Weight(), s.Allocs, s.Frees}) {
+				return
+			}
+		}
 	}
-	twins.inHand.RLock() // The caller holds b.inHand. That is no deadlock: it holds purge.mu, too, as all do who lock an inHand.
-	defer twins.inHand.RUnlock()
-	sp, _, _ := h.listed(twins, false) // An error leaves nil.
-	if sp == nil {
-		return 0
-	}
-	return h.takeShared(twins, sp)
 }
 
-// partner is the bin of b's size in the kind whose twin b's is, or in its twin, or nil.
-func (b *bin) partner() *bin {
-	k := b.kind.origin
-	if k == nil {
-		k = b.kind.twin.Load()
+// SetSamplePeriod sets the average number of bytes allocated between two samples, and returns the
+// old period. A block of n bytes is sampled with the probability 1-exp(-n/period). 0, the default,
+// means no samples; a period of 1 samples each block. A negative number changes nothing and returns
+// the period.
+//
+// It takes effect at once, except in a Local: a Local reads the period when it samples a block,
+// when it needs more blocks, and every 65536 allocations of a size. Earlier samples keep the weight
+// of the period that was in force when they were taken. SetSamplePeriod stops the world for some
+// microseconds. It may be called from any goroutine.
+func SetSamplePeriod(bytes int64) (old int64) {
+	if bytes < 0 {
+		return allocsample.Period()
 	}
-	if k == nil {
-		return nil
-	}
-	return k.bins[b.class].Load()
-}
-
-// self is the kind that allocations ask for: k itself, or that of which it is the twin.
-func (k *kind) self() *kind {
-	if k.origin != nil {
-		return k.origin
-	}
-	return k
-}
-
-// account is the name of the kind's purpose, or "".
-func (k *kind) account() string {
-	if k.purpose == nil {
-		return ""
-	}
-	return k.purpose.name
+	return allocsample.SetPeriod(bytes)
 }

@@ -87,7 +87,7 @@ func TestBusyHolderHasSlab(t *testing.T) {
 	l := openLocal(t, h)
 	for _, n := range []uintptr{64, 4096} { // By groups and by blocks.
 		b := h.bin(h.plain, sizeclass.Of(n))
-		s := l.slots.slot(b)
+		s := l.cache.slot(b)
 		one := func() {
 			if _, err := h.allocate(request{kind: h.plain, n: n, align: 8, local: l}); err != nil {
 				t.Fatal(err)

@@ -78,7 +78,7 @@ func TestSliceRefStaysInBlock(t *testing.T) {
 	small, large := MakeSlice[point](3, 3), MakeSlice[point](100_000, 100_000)
 	for _, s := range [][]point{small, large} {
 		r := SliceRefOf(s)
-		bytes, _ := std.server().roomOf("Append", unsafex.SliceAddr(s), describe[point]().kind.typ)
+		bytes, _ := std.roomOf("Append", unsafex.SliceAddr(s), describe[point]().kind.typ)
 		room := uint64(bytes / unsafe.Sizeof(point{}))
 		for _, n := range []uint64{room + 1, room * 2, 1 << 31, 1 << 32, 1 << 60, math.MaxInt64, 1 << 63, math.MaxUint64} {
 			noSlice[point](t, r.first.off, n)
@@ -169,7 +169,7 @@ func TestSliceRefForged(t *testing.T) {
 		if std.guards != nil {
 			continue // Some blocks lie beside the slabs.
 		}
-		if std.records() == nil {
+		if std.serving() == nil {
 			sp := std.spanOf(lo)
 			if sp == nil || (lo-sp.base)%max(uintptr(sp.size), 1)%size != 0 || std.spanOf(lo+uintptr(len(s))*size-1) != sp {
 				t.Fatalf("%v leads to %d elements at %#x, which lie in no block", r, len(s), lo)
@@ -195,7 +195,7 @@ func TestSliceRefStale(t *testing.T) {
 	gone, goneTyped := SliceRefOf(large), SliceRefOf(typed)
 	FreeSlice(large)
 	FreeSlice(typed)
-	if std.records().marked() {
+	if std.serving().marked() {
 		m := wantMisuse(t, "a freed slice", "use after FreeSlice", func() { gone.Slice() })
 		if m.Op != "SliceRef.Slice" {
 			t.Errorf("the mistake is one of %s", m.Op)

@@ -116,7 +116,7 @@ func (clearingHeap) TryRealloc(b []byte, n int) ([]byte, error) {
 // allowStale is for tests that use what they have freed on purpose: the debug modes and the race
 // detector are there to tell that.
 func allowStale(t *testing.T) {
-	if std.start(); std.guards != nil || std.records() != nil && (raceEnabled || std.records().modes.On()) {
+	if std.start(); std.guards != nil || std.serving() != nil && (raceEnabled || std.serving().modes.On()) {
 		t.Skip("stale accesses are told here")
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/freehold-go/freehold"
 )
 
-// Stats are bytes, as of about the same moment. While goroutines allocate and free, a sum can be wrong:
-// by at most 256 KiB for each size class of each kind of memory (that of a purpose, of a type with bools)
-// and each P and Local that allocates or frees blocks of it during the sum. So it can be below 0. Limits
-// follow from the same sums.
+// Stats are bytes, as of about the same moment. While goroutines allocate and free, a sum can be
+// wrong: by at most 256 KiB for each size class of each kind of memory (that of a purpose, of a
+// type with bools) and each P and Local that allocates or frees blocks of it during the sum. So it
+// can be below 0.
 type Stats struct {
 	// InUse is in blocks that were allocated and not freed, at the size of their size class or
 	// rounded up to 8 KiB. InUse is exact while no goroutine allocates or frees.
@@ -21,9 +21,9 @@ type Stats struct {
 	// pages are in use the first write to one gives memory to 2 MiB; a part of it that no span has
 	// is Purged.
 	Retained int64
-	// Purged is free and was given back to the machine (or never used); its address space stays. The
-	// spare address space of large blocks of types with bools is Purged, too: up to a quarter of a
-	// block, and more where a freed one lay.
+	// Purged is free and was given back to the machine (or never used); its address space stays.
+	// The spare address space of large blocks of types with bools is Purged, too: up to a quarter
+	// of a block, and more where a freed one lay.
 	Purged int64
 	// Reserved is the address space that blocks have ever been allocated from: the sum of InUse,
 	// Retained and Purged, up to concurrent changes. What the regions set aside beyond it, which
@@ -33,7 +33,7 @@ type Stats struct {
 	// them. They are in none of the other figures.
 	Metadata int64
 	// Held is slabs and large blocks in use at least in part, and the slabs that Ps and Locals
-	// keep.
+	// keep. It is exact, and [SetLimit] bounds it.
 	Held int64
 	// Limit is the bound that [SetLimit] set, 0 for none.
 	Limit int64
@@ -59,10 +59,81 @@ func ReadStats() Stats {
 	return std.stats()
 }
 
-func (h *heap) stats() Stats { return h.server().stats() }
+// inUse is the bytes of a bin's blocks that are in use. The caller holds the heap's lock.
+// Goroutines that allocate and free meanwhile make it wrong by what they pass on.
+func (h *heap) inUse(b *bin) int64 {
+	switch {
+	case b.size == 0: // Large blocks are never in slots.
+		return b.out.Load()
+	case b.slabs.Load() == 0: // As in most bins. A program with thousands of Locals has as many slots to add.
+		return 0
+	}
+	n := b.out.Load()
+	if b.slotted {
+		for _, c := range *h.active.Load() {
+			if s := c.slot(b); s != nil {
+				n += int64(s.outstanding())
+			}
+		}
+	}
+	return n * int64(b.size)
+}
 
-// totals are the figures for the whole program.
-func (s Stats) totals() freehold.Totals {
+func (h *heap) stats() Stats {
+	if t := h.serving(); t != nil {
+		return t.stats()
+	}
+	byPurpose := map[*purposeState]int64{}
+	var st Stats
+	h.mu.Lock()
+	for _, b := range *h.bins.Load() {
+		n := h.inUse(b)
+		byPurpose[b.kind.purpose] += n
+		st.InUse += n
+	}
+	st.Limit, st.LocalsDropped = h.limit.Load(), h.localsDropped.Load()
+	var used int64
+	for i := range int(h.nregions.Load()) {
+		used += int64(h.regions[i].used.Load())
+	}
+	dirty := h.purge.freshBytes + h.purge.staleBytes - h.purge.halfBytes
+	st.Held, st.Reserved, st.Metadata = h.held.Load(), used, h.meta.bytes+h.mapBytes
+	st.Retained = max(0, st.Held-st.InUse-h.purge.idle.Load()+dirty)
+	st.Purged = max(0, used-(st.InUse-h.recordedBytes)-st.Retained)
+	st.Reserved += h.recordedBytes
+	for _, p := range h.purposesLocked() {
+		st.Purposes = append(st.Purposes, PurposeStats{Name: p.name, InUse: byPurpose[p], Held: p.held.Load(), Limit: p.limit.Load()})
+	}
+	h.mu.Unlock()
+	return st
+}
+
+func (t *recorder) stats() Stats {
+	n := t.inUse.Load()
+	s := Stats{InUse: n, Reserved: n, Limit: t.h.limit.Load(), LocalsDropped: t.h.localsDropped.Load()}
+	if t.under != nil {
+		u := t.under.stats()
+		s.Metadata = u.Metadata
+		// The memory beyond the blocks' lengths and the quarantined blocks cannot be allocated now.
+		s.Retained = max(0, u.InUse+u.Retained+t.pages.Load()-n)
+		s.Purged = u.Purged
+		s.Reserved = n + s.Retained + s.Purged
+	}
+	t.h.mu.Lock()
+	defer t.h.mu.Unlock()
+	s.Held = t.h.held.Load()
+	for _, p := range t.h.purposesLocked() {
+		s.Purposes = append(s.Purposes, PurposeStats{Name: p.name, InUse: p.held.Load(), Held: p.held.Load(), Limit: p.limit.Load()})
+	}
+	return s
+}
+
+// totals are the bytes taken from the machine beside the Go heap.
+func (h *heap) totals() freehold.Totals {
+	if t := h.serving(); t != nil && t.under == nil {
+		return freehold.Totals{} // Go counts these bytes.
+	}
+	s := h.stats()
 	return freehold.Totals{InUse: s.InUse, Reserved: s.Reserved, Retained: s.Retained + s.Metadata, Purged: s.Purged}
 }
 
@@ -93,7 +164,7 @@ func (r Region) String() string {
 // Regions lists the regions of blocks.
 func Regions() []Region {
 	std.start()
-	return std.server().slabs().listRegions()
+	return std.slabs().listRegions()
 }
 
 func (h *heap) listRegions() (list []Region) {
@@ -116,5 +187,5 @@ func (h *heap) listRegions() (list []Region) {
 // Ps keep; the purge in the background does not.
 func Purge() {
 	std.start()
-	std.server().purge()
+	std.slabs().purge.run(true)
 }

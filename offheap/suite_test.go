@@ -36,7 +36,7 @@ func needOwnMemory(t testing.TB) {
 // needMapped is for tests of addresses, which on the Go heap are its own.
 func needMapped(t testing.TB) {
 	t.Helper()
-	if std.start(); !vmem.Supported || std.records() != nil && std.records().under == nil {
+	if std.start(); !vmem.Supported || std.serving() != nil && std.serving().under == nil {
 		t.Skip("blocks come from the Go heap here")
 	}
 }
@@ -46,7 +46,7 @@ func needMapped(t testing.TB) {
 func needSlabs(t testing.TB) {
 	t.Helper()
 	needOwnMemory(t)
-	if std.start(); std.records() != nil {
+	if std.start(); std.serving() != nil {
 		t.Skip("the slabs do not serve here")
 	}
 }

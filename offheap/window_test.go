@@ -69,7 +69,7 @@ func (b *windowBlock) check(t *testing.T) bool {
 
 // resize resizes the block where it is, if that is possible. All of the block that is new is zero.
 func (b *windowBlock) resize(t *testing.T, h *heap, n uintptr) {
-	if room, _ := h.server().resize("Realloc", b.addr, b.n, n, b.kind.typ); room == 0 {
+	if room, _ := h.resize("Realloc", b.addr, b.n, n, b.kind.typ); room == 0 {
 		return
 	}
 	for i := b.n; i < n; i++ {
@@ -254,9 +254,9 @@ func mistakes(t *testing.T, h *heap, r *rand.Rand, kinds []*kind, l *Local, stal
 				misused(t, func() { h.freeSlow(old, own, "Free") })
 			}
 		case r.IntN(4) == 0:
-			misused(t, func() { h.server().resize("Realloc", addr, 10, n, nil) })
+			misused(t, func() { h.resize("Realloc", addr, 10, n, nil) })
 		case r.IntN(4) == 0:
-			misused(t, func() { h.server().roomOf("Realloc", addr, nil) })
+			misused(t, func() { h.roomOf("Realloc", addr, nil) })
 		default:
 			misused(t, func() { h.freeSlow(addr, own, "Free") })
 		}

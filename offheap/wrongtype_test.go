@@ -13,7 +13,7 @@ import (
 // knowsTypes says whether every block's type is known, as in the debug modes.
 func knowsTypes() bool {
 	std.start()
-	return std.records() != nil && (std.records().modes.Asked() || sanitize.Enabled || sanitize.Race)
+	return std.serving() != nil && (std.serving().modes.Asked() || sanitize.Enabled || sanitize.Race)
 }
 
 type boolsToo struct {
@@ -25,12 +25,12 @@ type boolsToo struct {
 // slabs and in every mode.
 func TestSlabsKnowTypes(t *testing.T) {
 	quiet(t)
-	if std.records() != nil && !knowsTypes() {
+	if std.serving() != nil && !knowsTypes() {
 		t.Skip("the kill switch looks at no type")
 	}
 	p, q := New[flags](), New[flags]()
 	slowly := func(f func()) { // No P holds the blocks, so that their free takes the slow path.
-		if std.records() == nil {
+		if std.serving() == nil {
 			std.flushPs()
 		}
 		f()
@@ -69,7 +69,7 @@ func TestMovesOfWrongType(t *testing.T) {
 		At [4]int64
 		Ok bool
 	}
-	if std.records() == nil || knowsTypes() {
+	if std.serving() == nil || knowsTypes() {
 		p := New[head]()
 		wantMisuse(t, "Realloc of the first field to nothing", "wrong type", func() { Realloc(p.At[:], 0) })
 		Delete(p)
@@ -162,7 +162,7 @@ func TestAppendRespectsCapacity(t *testing.T) {
 func appendProbed(s []int64, probe func()) []int64 {
 	old := unsafe.Pointer(&s[0])
 	got := Append(s, -1)
-	if std.records() == nil && unsafe.Pointer(&got[0]) == old {
+	if std.serving() == nil && unsafe.Pointer(&got[0]) == old {
 		probe()
 	}
 	return got
@@ -198,7 +198,7 @@ func TestRightMessages(t *testing.T) {
 		if !strings.Contains(err.Error(), "deleted") && !strings.Contains(err.Error(), "freed") {
 			t.Errorf("a stale Ref: %v", err)
 		}
-	} else if std.records() != nil {
+	} else if std.serving() != nil {
 		t.Error("a stale Ref is resolved where every block is known")
 	}
 }

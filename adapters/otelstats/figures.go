@@ -34,12 +34,12 @@ func newFigures(m *maker) *figures {
 
 		held:     m.bytes("offheap.held", "Bytes of slabs and large blocks that are in use at least in part."),
 		metadata: m.bytes("offheap.metadata", "Bytes of the off-heap allocator's own records."),
-		limit:    m.bytes("offheap.limit", "The bound on off-heap bytes in use, if there is one."),
+		limit:    m.bytes("offheap.limit", "The bound on off-heap bytes in slabs and large blocks, if there is one."),
 		locals:   m.count("locals_dropped", "{local}", "Locals of package offheap that the program dropped without Close."),
 
 		purposeInUse: m.bytes("purpose.in_use", "Off-heap bytes allocated on the account of a purpose and not yet freed."),
 		purposeHeld:  m.bytes("purpose.held", "Bytes of slabs and large blocks of a purpose."),
-		purposeLimit: m.bytes("purpose.limit", "The bound on a purpose's bytes in use, if there is one."),
+		purposeLimit: m.bytes("purpose.limit", "The bound on a purpose's bytes in slabs and large blocks, if there is one."),
 
 		arenas:        m.sum("arenas", "{arena}", "Arenas that are not freed."),
 		arenaHeld:     m.bytes("arena.held", "Bytes in the chunks of arenas that are not freed, by where the chunks lie."),

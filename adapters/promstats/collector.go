@@ -89,13 +89,13 @@ var (
 
 	held     = desc("offheap_held_bytes", "Bytes of slabs and large blocks that are in use at least in part.")
 	metadata = desc("offheap_metadata_bytes", "Bytes of the off-heap allocator's own records.")
-	limit    = desc("offheap_limit_bytes", "The bound on off-heap bytes in use, if there is one.")
+	limit    = desc("offheap_limit_bytes", "The bound on off-heap bytes in slabs and large blocks, if there is one.")
 
 	locals = desc("locals_dropped_total", "Locals of package offheap that the program dropped without Close.")
 
 	purposeInUse = desc("purpose_in_use_bytes", "Off-heap bytes allocated on the account of a purpose and not yet freed.", "purpose")
 	purposeHeld  = desc("purpose_held_bytes", "Bytes of slabs and large blocks of a purpose.", "purpose")
-	purposeLimit = desc("purpose_limit_bytes", "The bound on a purpose's bytes in use, if there is one.", "purpose")
+	purposeLimit = desc("purpose_limit_bytes", "The bound on a purpose's bytes in slabs and large blocks, if there is one.", "purpose")
 
 	arenas        = desc("arenas", "Arenas that are not freed.")
 	arenaHeld     = desc("arena_held_bytes", "Bytes in the chunks of arenas that are not freed, by where the chunks lie.", "memory")

@@ -19,6 +19,7 @@ func (blocks) TryAllocAligned(n, align int) ([]byte, error) { return offheap.Try
 func (blocks) TryRealloc(b []byte, n int) ([]byte, error)   { return offheap.TryRealloc(b, n) }
 func (blocks) Free(b []byte)                                { offheap.Free(b) }
 func (blocks) InUse() int64                                 { return offheap.ReadStats().InUse }
+func (blocks) Held() int64                                  { return offheap.ReadStats().Held }
 func (blocks) Purge()                                       { offheap.Purge() }
 func (blocks) SetLimit(n int64) (old int64)                 { return offheap.SetLimit(n) }
 
