@@ -6,12 +6,9 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
-	"sync/atomic"
 
-	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
-	"github.com/freehold-go/freehold/offheap"
 )
 
 // An Arena holds values that are allocated one by one and freed together. A nil *Arena is valid: it
@@ -23,6 +20,10 @@ import (
 // use.
 type Arena struct {
 	_ noCopy
+	// The fast paths use what is here, and nothing else. An older copy that is written over the Arena
+	// brings old cursors back, by which values of the same type are cut, but no list of chunks: these
+	// are in the state.
+
 	// recent is the type T that took the slow way last, as a nil *T, and its chunk's cursor. New looks
 	// there first: to compare types costs less than to find one.
 	recent struct {
@@ -34,35 +35,43 @@ type Arena struct {
 	// takes the slow path.
 	slots *slot
 	mask  uintptr
+	text  *cursor // Of bytes. Nil if no function of the package made the Arena.
 
-	// text is the cursor of bytes. It lies here because a copy of the arena reads it, and bytes is
-	// the next owner's after a Pool's Put.
-	text         *cursor
-	words, bytes *bump // Data without pointers and bools. Nil if the arena is asleep; see kit.
-
-	rec  *record
-	id   uint64  // The record has another one once a Pool has given it to the next arena.
+	*state
+	id   uint64
 	made uintptr // The program counter of the call that made the arena.
-	kind kind    // Of a shared arena it never changes; Free marks the parts.
-	put  bool    // Pool.Put freed it.
-	seal         // Tells the arena from a copy.
+}
+
+// A state is what an arena has beside its fast paths: all that lists, counts and frees chunks.
+// Methods of a state are for callers that have checked the Arena.
+//
+//	Arena ──> slot ──> cursor          the fast paths
+//	  │ ^                 ∧
+//	  v │ self            │ is the beginning of
+//	state ──> bump ──> chunk ──> chunk ...
+//	  │                   │ owner
+//	  └─────> record <────┘            what the registry knows
+type state struct {
+	self *Arena // Nil once the arena is freed, and while a Pool has the state.
+	rec  *record
+	from *source
+	// shared is the arena that a shared one locks. A shared arena has no chunks of its own.
+	shared *sharedArena
 	// noReuse: the collector gets the chunks after Free, Reset and Rewind; see noreuse.go.
 	noReuse bool
-	filled  uint16   // How many slots have a key.
-	cursors []cursor // For the next chunks.
+	put     bool // Pool.Put freed it.
 
-	typed  []*bump             // In the order of their making.
-	byDesc map[*typeDesc]*bump // Of typed, once they are many.
-	marks  []mark              // Of checkpoints, the oldest first.
+	table  []slot // Nil if every call takes the slow path.
+	filled int    // How many slots have a key.
 
-	parts []*sharedPart    // If shared.
-	off   *offheap.Purpose // If off-heap.
-	debug *debugState      // If a debug mode concerns it.
+	words, bytes *bump
+	typed        []*bump             // In the order of their making.
+	byDesc       map[*typeDesc]*bump // Of typed, once they are many.
+	marks        []mark              // Of checkpoints, the oldest first.
 
-	maps *goMaps // Of UnsafeGoMap, if there are some.
-	kit  *kit    // In an arena of a Pool: what it has got, and leaves to the next one. Nil in the first one.
-
-	onHeap int64 // With the kill switch: the bytes that it, or this part of a shared one, has charged.
+	debug  *debugState // If a debug mode concerns it.
+	maps   *goMaps     // Of UnsafeGoMap, if there are some.
+	onHeap int64       // With the kill switch: the bytes that it has charged.
 }
 
 // A slot leads from the key of a type to the cursor of the chunk that its values are cut from.
@@ -71,40 +80,19 @@ type slot struct {
 	cursor *cursor
 }
 
-// A freshArena is an arena that has got nothing from another one, and what it begins with: one
-// object of the Go heap.
+// A freshArena is an arena and what it begins with: one object of the Go heap.
 type freshArena struct {
 	Arena
-	own body
+	freshState
 }
 
-// A body is what an arena begins with. The version is not part of the Arena, because a copy that is
-// written over the Arena would bring the old one back.
-type body struct {
-	tie          tie
-	version      uint64
+// A freshState is a state and what it begins with.
+type freshState struct {
+	in           state
 	words, bytes bump
 	few          [4]*bump // The first of typed.
-	inline       [8]slot  // The first slots.
+	inline       [minSlots]slot
 }
-
-// A tie leads from bumps to the arena that has them. Bumps of a kit share one, so that a new owner
-// is entered once.
-type tie struct {
-	arena atomic.Pointer[Arena] // Nil while a Pool has the bumps.
-}
-
-// kind says how an arena works. It is kindFreed after Free.
-type kind uint8
-
-const (
-	kindFreed kind = iota
-	kindShared
-	kindGo
-	kindOffHeap
-	kindFixed
-	kindHeap // The kill switch, of arenas on Go memory: every value is one of the Go heap.
-)
 
 // NewArena makes an arena on memory of the Go heap, for values of any type. [NewWith] makes one with
 // options.
@@ -113,45 +101,47 @@ func NewArena() *Arena {
 	// Called here and not further down, because each frame to unwind costs as much as some ten values.
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
-	a.start(kindGo, made, Options{})
+	a.start(&a.freshState, goMemory(), made, Options{})
 	return &a.Arena
 }
 
-// start makes a an arena of a kind. made is the program counter of the caller.
-func (f *freshArena) start(k kind, made [1]uintptr, o Options) {
-	a := &f.Arena
-	if !k.offHeap() && freehold.HeapMode() {
-		k = kindHeap
-	}
-	a.kind = k
-	a.resolve(o)
-	a.prepare(&f.own)
+// start makes a an arena with a new state. made is the program counter of the caller.
+func (a *Arena) start(f *freshState, from *source, made [1]uintptr, o Options) {
 	a.made = made[0]
-	register(a)
+	f.in.noReuse = from.leaves(o)
+	f.in.prepare(f, from)
+	a.take(&f.in)
+	a.register()
 	if o.Limit > 0 {
 		a.rec.limit.Store(o.Limit)
 	}
 }
 
-// prepare makes a, which is zero but for kind and options, an arena of its kind without chunks.
-func (a *Arena) prepare(own *body) {
-	a.seal = seal{self: a, last: &own.version}
-	own.tie.arena.Store(a)
-	a.words, a.bytes = &own.words, &own.bytes
-	a.words.init(&own.tie, wordFlow, nil)
-	a.bytes.init(&own.tie, byteFlow, nil)
-	a.typed = own.few[:0]
-	a.slots, a.mask = &own.inline[0], uintptr(len(own.inline)-1)
-	a.debug = newDebugState(a.kind)
-	if a.kind == kindHeap || a.kind == kindShared || a.debug.apart() {
-		a.closeSlots()
+// prepare makes s, which is zero but for noReuse, a state without chunks.
+func (s *state) prepare(f *freshState, from *source) {
+	s.from = from
+	s.words, s.bytes = &f.words, &f.bytes
+	s.words.init(s, wordFlow, nil)
+	s.bytes.init(s, byteFlow, nil)
+	s.typed = f.few[:0]
+	if s.debug = newDebugState(from); !from.single && !s.debug.apart() {
+		s.table = f.inline[:]
 	}
 }
 
-// closeSlots makes every call take the slow way.
-func (a *Arena) closeSlots() {
-	a.slots, a.mask = nil, 0
-	a.recent.typ, a.recent.cursor = nil, &noCursor
+// take makes s, which no arena has, the state of a.
+func (a *Arena) take(s *state) {
+	a.state, s.self = s, a
+	a.recent.cursor, a.text = &noChunk.cursor, &s.bytes.chunk.cursor
+	if s.table != nil {
+		a.slots, a.mask = &s.table[0], uintptr(len(s.table)-1)
+	}
+}
+
+// close makes every call take the slow way.
+func (a *Arena) close() {
+	a.slots, a.mask, a.text = nil, 0, &noChunk.cursor
+	a.recent.typ, a.recent.cursor = nil, &noChunk.cursor
 }
 
 // New returns a zero T in a. It may hold pointers to any memory; the collector follows them. If a
@@ -188,30 +178,21 @@ func New[T any](a *Arena) *T {
 	return newSlow[T](a)
 }
 
-// cursorOf is the cursor of the chunk that the values of the type of that key are cut from, or noCursor
-// if the key is not in the place of its hash.
+// cursorOf is the cursor of the chunk that the values of the type of that key are cut from, or that of
+// noChunk if the key is not in the place of its hash.
 func (a *Arena) cursorOf(key uintptr) *cursor {
 	if a.mask != 0 {
 		if s := unsafex.Elem(a.slots, typeinfo.Hash(key)&a.mask); s.key == key {
 			return s.cursor
 		}
 	}
-	return &noCursor
+	return &noChunk.cursor
 }
 
 //go:noinline
 func newSlow[T any](a *Arena) *T {
 	if size := unsafex.Size[T](); a != nil && size != 0 {
-		var p unsafex.Ptr
-		switch {
-		case a.kind != kindShared:
-			p = a.cutProbed(typeinfo.Key[T](), size, unsafex.Align[T]())
-		case size%8 != 0:
-			p = a.cutOddPinned(typeinfo.Key[T](), size, unsafex.Align[T]())
-		default:
-			p = a.cutPinned(typeinfo.Key[T](), size)
-		}
-		if p != nil {
+		if p := a.cutProbed(typeinfo.Key[T](), size, unsafex.Align[T]()); p != nil {
 			return unsafex.As[T](p)
 		}
 	}
@@ -222,7 +203,7 @@ func newSlow[T any](a *Arena) *T {
 
 // TryNew is New with an error instead of a panic for what the world may refuse.
 func TryNew[T any](a *Arena) (*T, error) {
-	if a != nil && unsafex.Size[T]() != 0 && a.kind != kindShared {
+	if a != nil && unsafex.Size[T]() != 0 {
 		if p := a.cutProbed(typeinfo.Key[T](), unsafex.Size[T](), unsafex.Align[T]()); p != nil {
 			return unsafex.As[T](p), nil
 		}
@@ -252,7 +233,7 @@ func NewOf(a *Arena, t reflect.Type) any {
 	}
 	checkGenuine("NewOf", t)
 	var p unsafex.Ptr
-	if d := describeType(t); a != nil && d.size != 0 && a.kind != kindShared {
+	if d := describeType(t); a != nil && d.size != 0 {
 		p = a.cutProbed(d.key, d.size, d.align)
 	}
 	if p == nil {
@@ -283,13 +264,7 @@ const smallSlice = 1 << 20
 func makeSliceSlow[T any](a *Arena, length, capacity int) []T {
 	// The conditions of MakeSlice.
 	if size := unsafex.Size[T](); a != nil && size != 0 && size%8 == 0 && uint(length) <= uint(capacity) && uint(capacity-1) < smallSlice/(uint(size)|1) {
-		var p unsafex.Ptr
-		if a.kind == kindShared {
-			p = a.cutPinned(typeinfo.Key[T](), uintptr(capacity)*size)
-		} else {
-			p = a.probe(typeinfo.Key[T]()).take(uintptr(capacity) * size)
-		}
-		if p != nil {
+		if p := a.probe(typeinfo.Key[T]()).take(uintptr(capacity) * size); p != nil {
 			return unsafex.SliceOf[T](p, length, capacity)
 		}
 	}
@@ -336,107 +311,84 @@ func allocType(op string, a *Arena, t reflect.Type, n int) (unsafex.Ptr, error) 
 // alloc is memory for n values, zero if zero says so; otherwise the caller overwrites all of it. It
 // is nil without an error if the values must come from the Go heap: a is nil, the kill switch is
 // on, or there are no bytes.
-func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, error) {
+func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (p unsafex.Ptr, err error) {
 	size, err := d.bytesFor(n)
-	if err != nil {
+	if err != nil || a == nil {
 		return nil, err
 	}
-	if a == nil {
+	s := a.check(op)
+	if s.shared != nil {
+		err = a.locked(op, func(in *Arena) (err error) {
+			p, err = in.alloc(op, d, n, zero)
+			return err
+		})
+		return p, err
+	}
+	if s.debug != nil {
+		defer s.begin(op).done()
+	}
+	s.from.admit(op, d)
+	switch {
+	case size == 0:
 		return nil, nil
+	case s.from.single:
+		return nil, s.chargeHeap(int64(size))
+	case s.debug != nil:
+		return s.allocDebug(op, d, n, size, zero)
 	}
-	if a.debug != nil {
-		defer a.begin(op).done()
-	}
-	if a.broken() {
-		a.misused(op)
-	}
-	switch a.kind {
-	case kindShared:
-		return a.allocShared(op, d, n, zero)
-	case kindHeap:
-		return nil, a.chargeHeap(int64(size))
-	case kindOffHeap:
-		d.checkOffHeap(op)
-	case kindFixed:
-		return a.allocFixed(op, d, n, size, zero)
-	}
-	if size == 0 {
-		return nil, nil
-	}
-	if a.debug != nil {
-		return a.allocDebug(op, d, n, size, zero)
-	}
-	return a.cut(d, size, zero)
-}
-
-// allocShared is alloc in one of the parts of a shared arena.
-func (a *Arena) allocShared(op string, d *typeDesc, n int, zero bool) (p unsafex.Ptr, err error) {
-	err = a.inPart(op, func(part *Arena) error {
-		p, err = part.alloc(op, d, n, zero)
-		return err
-	})
-	return p, err
+	return s.cut(d, size, zero)
 }
 
 // cut is memory of size bytes for values of a type from a chunk, which the fast path then finds, unless
 // all calls of the arena take the slow path.
-func (a *Arena) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
-	b := a.bumpFor(d)
-	p, err := b.cut(size, d.align, zero)
-	if err == nil && b.chunk != &noChunk && a.mask != 0 {
-		a.cache(d.key, b.cursor)
+func (s *state) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
+	b, align := s.bumpFor(d), d.align
+	if b.flow == wordFlow { // In a fixed arena bytes lie among words.
+		size, align = (size+7)&^7, 8
+	}
+	p, err := b.cut(size, align, zero)
+	if err == nil && b.flow == d.flow {
+		s.cache(d, &b.chunk.cursor)
 	}
 	return p, err
 }
 
 // bumpFor is the bump that values of a type are cut from.
-func (a *Arena) bumpFor(d *typeDesc) *bump {
-	if a.asleep() {
-		a.wake()
-	}
-	switch d.flow {
-	case wordFlow:
-		return a.words
-	case byteFlow:
-		return a.bytes
-	}
-	if a.byDesc != nil {
-		if b := a.byDesc[d]; b != nil {
+func (s *state) bumpFor(d *typeDesc) *bump {
+	switch {
+	case d.flow == wordFlow || s.from.fixed:
+		return s.words
+	case d.flow == byteFlow:
+		return s.bytes
+	case s.byDesc != nil:
+		if b := s.byDesc[d]; b != nil {
 			return b
 		}
-	} else {
-		for _, b := range a.typed {
+	default:
+		for _, b := range s.typed {
 			if b.desc == d {
 				return b
 			}
 		}
 	}
-	return a.addBump(d)
+	return s.addBump(d)
 }
 
 // manyTypes is when a list of bumps is no longer searched from end to end.
 const manyTypes = 24
 
-func (a *Arena) addBump(d *typeDesc) *bump {
+func (s *state) addBump(d *typeDesc) *bump {
 	b := new(bump)
-	b.init(a.words.tie, typedFlow, d)
-	a.changed() // An older copy of the arena has a list without b.
-	a.typed = append(a.typed, b)
-	if a.byDesc != nil {
-		a.byDesc[d] = b
-	} else {
-		a.indexBumps()
+	b.init(s, typedFlow, d)
+	s.typed = append(s.typed, b)
+	if s.byDesc == nil && len(s.typed) >= manyTypes {
+		s.byDesc = make(map[*typeDesc]*bump, 2*len(s.typed))
+		for _, b := range s.typed {
+			s.byDesc[b.desc] = b
+		}
+	}
+	if s.byDesc != nil {
+		s.byDesc[d] = b
 	}
 	return b
-}
-
-// indexBumps makes the index of the bumps once they are many.
-func (a *Arena) indexBumps() {
-	if len(a.typed) < manyTypes {
-		return
-	}
-	a.byDesc = make(map[*typeDesc]*bump, 2*len(a.typed))
-	for _, b := range a.typed {
-		a.byDesc[b.desc] = b
-	}
 }

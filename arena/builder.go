@@ -68,11 +68,11 @@ func (b *Builder) start(a *Arena) {
 	switch {
 	case a == nil:
 		u.direct = true
-	case a.broken():
+	case a.state == nil || a.self != a:
 		u.round = 1 // Not that of heapRecord, so that the first use finds the mistake.
 	default:
 		u.life, u.round = a.rec, a.rec.round.Load()
-		u.direct = a.kind > kindShared
+		u.direct = a.shared == nil
 	}
 }
 
@@ -148,7 +148,7 @@ func (b *Builder) Reset() {
 	u.buf = nil
 	u.check("Builder.Reset")
 	if u.err != nil {
-		u.err, u.direct = nil, u.a == nil || u.a.kind > kindShared
+		u.err, u.direct = nil, u.a == nil || u.a.shared == nil
 	}
 }
 
@@ -194,7 +194,7 @@ func (b *Builder) add(op string, p []byte) error {
 	case b.a == nil:
 		b.buf = append(b.buf, p...)
 		return nil
-	case b.direct && b.a.self == b.a: // As in grow: no copy of another arena.
+	case b.direct && b.a.direct(): // As in grow: no copy of another arena.
 		if buf := b.a.text.lengthen(b.buf, len(p)); buf != nil {
 			b.buf, b.grown = append(buf, p...), b.round
 			return nil

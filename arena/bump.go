@@ -9,14 +9,12 @@ import (
 // A bump cuts values of one flow, and of one type if typed, for one arena. A bump that a Typed has
 // never serves a second arena; others go on to the next arena of a Pool.
 type bump struct {
-	*cursor        // The current chunk's; never nil.
-	chunk   *chunk // The current one; never nil.
-	tie     *tie
-	a       *Arena    // If a Typed has the bump: the arena that made the Typed.
-	desc    *typeDesc // If typed.
-	flow    flow
-	grow    uint8   // Class of the next chunk.
-	floor   uintptr // Of the current chunk: a checkpoint noted the values in [0, floor).
+	chunk *chunk // The current one; never nil.
+	in    *state
+	a     *Arena    // If a Typed has the bump: the arena that made the Typed.
+	desc  *typeDesc // If typed.
+	flow  flow
+	grow  uint8 // Class of the next chunk.
 
 	full  *chunk // Were current before, the last one first.
 	large *chunk // Hold one block each, the last one first.
@@ -37,12 +35,8 @@ const (
 	maxChunk   = 1 << 20 // Of the largest that is not made for one block.
 )
 
-// arena is the arena that has the bump.
-func (b *bump) arena() *Arena { return b.tie.arena.Load() }
-
-func (b *bump) init(t *tie, f flow, d *typeDesc) {
-	b.tie, b.flow, b.desc = t, f, d
-	b.use(&noChunk)
+func (b *bump) init(s *state, f flow, d *typeDesc) {
+	b.chunk, b.in, b.flow, b.desc = &noChunk, s, f, d
 	b.grow = classOf(b.first())
 }
 
@@ -54,20 +48,14 @@ func (b *bump) first() uintptr {
 	return firstWords
 }
 
-// use makes c the current chunk.
+// use makes c, in which no checkpoint has noted values, the current chunk.
 func (b *bump) use(c *chunk) {
-	b.chunk, b.cursor = c, c.cursor
-	b.setFloor(0)
-	if b.flow == byteFlow {
-		b.arena().text = c.cursor
+	b.chunk = c
+	if c != &noChunk {
+		c.floor = 0
 	}
-}
-
-// setFloor notes that a checkpoint has noted the values in [0, to) of the current chunk.
-func (b *bump) setFloor(to uintptr) {
-	b.floor = to
-	if b.cursor != &noCursor {
-		b.cursor.floor = uint32(min(uint64(to), noTrim))
+	if b.flow == byteFlow {
+		b.in.self.text = &c.cursor
 	}
 }
 
@@ -111,27 +99,25 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 		b.spare = c.next
 	} else {
 		var err error
-		a := b.arena()
-		if c, err = a.acquire(b, max(a.rec.modest(b.grow), classOf(n+goHeader)), n); err != nil {
+		if c, err = b.in.acquire(b, max(b.in.rec.modest(b.grow), classOf(n+goHeader)), n); err != nil {
 			return nil, err
 		}
 		b.round += c.size
 		b.growNext()
 	}
 	b.retire()
-	b.open(c)
+	c.open()
 	c.next = nil
 	b.use(c)
-	b.arena().changed()
 	return c, nil
 }
 
 // most is the size of the largest block that gets no chunk of its own.
 func (b *bump) most() uintptr {
-	switch a := b.arena(); {
-	case a.kind == kindFixed: // There is one chunk for all.
+	switch {
+	case b.in.from.fixed: // There is one chunk for all.
 		return maxBytes
-	case a.noReuse || b.expect > 0:
+	case b.in.noReuse || b.expect > 0:
 		return b.plan()
 	}
 	return classBytes(b.grow) / 4
@@ -140,7 +126,7 @@ func (b *bump) most() uintptr {
 // retire closes the current chunk and leaves the bump without one.
 func (b *bump) retire() {
 	if c := b.chunk; c != &noChunk {
-		c.close(b.flow)
+		c.close()
 		c.next, b.full = b.full, c
 		b.use(&noChunk)
 	}
@@ -164,19 +150,18 @@ func (b *bump) moreLarge(n uintptr) (*chunk, error) {
 		*at = c.next
 	} else {
 		var err error
-		if c, err = b.arena().acquire(b, classOf(n+goHeader), n); err != nil {
+		if c, err = b.in.acquire(b, classOf(n+goHeader), n); err != nil {
 			return nil, err
 		}
 		b.growNext()
 	}
-	b.open(c)
+	c.open()
 	c.next, b.large = b.large, c
-	b.arena().changed()
 	return c, nil
 }
 
 func (b *bump) growNext() {
-	if classBytes(b.grow) < b.arena().debug.maxChunk() {
+	if classBytes(b.grow) < b.in.debug.maxChunk() {
 		b.grow += 8
 	}
 }
@@ -184,18 +169,18 @@ func (b *bump) growNext() {
 // reopen makes the largest spare chunk the current one of a bump that has none, so that the fast paths
 // find it. In a debug mode the bump stays without one: the mode may sample the first value.
 func (b *bump) reopen() {
-	if c := b.spare; c != nil && b.arena().debug == nil {
+	if c := b.spare; c != nil && b.in.debug == nil {
 		b.spare, c.next = c.next, nil
-		b.open(c)
+		c.open()
 		b.use(c)
 		b.enter()
 	}
 }
 
-// enter puts the current chunk's cursor into the arena's slot of the type.
+// enter makes the fast paths of a typed bump's type find the current chunk.
 func (b *bump) enter() {
-	if a := b.arena(); b.desc != nil && a.mask != 0 {
-		a.enter(b.desc.key, b.cursor)
+	if b.desc != nil && b.in.table != nil && b.chunk != &noChunk {
+		b.in.enter(b.desc.key, &b.chunk.cursor)
 	}
 }
 
@@ -205,7 +190,7 @@ func (b *bump) putAside() {
 	if c == &noChunk || c.used != 0 {
 		return
 	}
-	c.close(b.flow)
+	c.close()
 	b.use(&noChunk)
 	b.keep(c, &b.spare)
 }

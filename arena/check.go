@@ -20,7 +20,7 @@ func (b *bump) checkCut(c *chunk, u, end uintptr) {
 	if c == &noChunk || c != b.chunk && c != b.large {
 		invariants.Broken("%s was cut from a chunk that is not a current one", b.name())
 	}
-	sampled := b.arena().debug != nil // Then the limit is where the next sampled value is due.
+	sampled := b.in.debug != nil // Then the limit is where the next sampled value is due.
 	if u > end || end != c.used || end > c.limit && !sampled || c.limit > c.size {
 		invariants.Broken("[%d, %d) of %s was cut from a chunk of %d bytes with position %d and limit %d", u, end, b.name(), c.size, c.used, c.limit)
 	}
@@ -39,24 +39,24 @@ func (b *bump) checkCut(c *chunk, u, end uintptr) {
 // checkChunk is for a chunk that b has, in whatever list.
 func (b *bump) checkChunk(c *chunk) {
 	switch {
-	case c.desc != b.desc:
+	case c.desc != b.desc || c.flow != b.flow:
 		invariants.Broken("%s has a chunk of another type", b.name())
-	case c.used > c.size || c.limit > c.size || b.arena().kind != kindFixed && c.size > classBytes(c.class):
+	case c.used > c.size || c.limit > c.size || !b.in.from.fixed && c.size > classBytes(c.class):
 		invariants.Broken("%s has a chunk of class %d (%d bytes) with size %d, position %d and limit %d", b.name(), c.class, classBytes(c.class), c.size, c.used, c.limit)
-	case c.owner.Load() != b.arena().rec:
-		invariants.Broken("%s of arena %d has a chunk of arena %d", b.name(), b.arena().id, c.ownerID())
+	case c.owner.Load() != b.in.rec:
+		invariants.Broken("%s of arena %d has a chunk of arena %d", b.name(), b.in.self.id, c.ownerID())
 	case c.size != 0 && index.find(unsafex.PtrAddr(c.base)) != c:
 		invariants.Broken("the index does not lead to a chunk of %s", b.name())
 	}
 }
 
 // checkChunks is for an arena that was reset or rewound, or is about to be freed.
-func (a *Arena) checkChunks() {
-	if !invariants.Enabled || a.kind == kindHeap || a.asleep() || a.debug.apart() { // Values that are kept apart lie in few chunks.
+func (s *state) checkChunks() {
+	if !invariants.Enabled || s.from.single || s.debug.apart() { // Values that are kept apart lie in few chunks.
 		return
 	}
 	held := int64(0)
-	a.each(func(b *bump) {
+	s.each(func(b *bump) {
 		if b.chunk != &noChunk {
 			b.checkChunk(b.chunk)
 			held += b.chunk.bytes()
@@ -71,13 +71,13 @@ func (a *Arena) checkChunks() {
 			}
 		}
 	})
-	elsewhere := a.debug.bytes()
-	if !a.rec.kind.offHeap() {
-		elsewhere += a.maps.bytes()
+	elsewhere := s.debug.bytes()
+	if !s.from.outside {
+		elsewhere += s.maps.bytes()
 	}
-	// A fixed arena counts requested bytes, and the parts of a shared one count together.
-	if n := a.rec.held.Load(); a.kind != kindFixed && a.rec.living() == a && n != held+elsewhere {
-		invariants.Broken("arena %d has %d bytes in chunks and %d elsewhere; counted were %d", a.id, held, elsewhere, n)
+	// A fixed arena counts requested bytes.
+	if n := s.rec.held.Load(); !s.from.fixed && n != held+elsewhere {
+		invariants.Broken("arena %d has %d bytes in chunks and %d elsewhere; counted were %d", s.self.id, held, elsewhere, n)
 	}
 }
 
@@ -86,7 +86,7 @@ func (c *chunk) checkKept(k shelf) {
 	if !invariants.Enabled {
 		return
 	}
-	if (shelf{c.desc, c.class}) != k || c.off || c.owner.Load() != nil || c.cursor != &noCursor || c.used != 0 || c.limit != 0 {
+	if (shelf{c.desc, c.flow, c.class}) != k || c.off || c.owner.Load() != nil || c.used != 0 || c.limit != 0 {
 		invariants.Broken("a chunk of class %d on a shelf of class %d has owner %d, position %d and limit %d", c.class, k.class, c.ownerID(), c.used, c.limit)
 	}
 }

@@ -42,38 +42,35 @@ func (a *Arena) Checkpoint() Checkpoint {
 	if a == nil {
 		return Checkpoint{}
 	}
-	if a.debug != nil {
-		defer a.begin("Checkpoint").done()
-	}
-	a.check("Checkpoint")
-	if a.kind == kindShared {
-		return a.checkpointShared()
+	s := a.check("Checkpoint")
+	if s.debug != nil {
+		defer s.begin("Checkpoint").done()
 	}
 	c := Checkpoint{a.id, registry.last.Add(1)}
-	a.partChunks()
-	a.checkpoint(c)
-	a.rec.noteCheckpoint(c.serial)
+	a.inside("Checkpoint", func(in *Arena) {
+		in.partChunks()
+		in.checkpoint(c)
+		in.rec.noteCheckpoint(c.serial)
+	})
 	return c
 }
 
-func (a *Arena) checkpoint(c Checkpoint) {
-	at := len(a.marks)
-	a.changed()
-	a.each(func(b *bump) {
+func (s *state) checkpoint(c Checkpoint) {
+	at := len(s.marks)
+	s.each(func(b *bump) {
 		m := mark{serial: c.serial, chunk: b.chunk, full: b.full, large: b.large, used: b.chunk.used}
 		if m.used == 0 { // Rewind empties the chunk with the later ones, and a limit may release it before.
 			m.chunk = &noChunk
+		} else {
+			b.chunk.floor = m.used
 		}
-		b.setFloor(m.used)
-		a.marks = append(a.marks, m)
+		s.marks = append(s.marks, m)
 	})
-	if a.debug != nil {
-		a.marks[at].values = len(a.debug.values)
+	if s.debug != nil {
+		s.marks[at].values = len(s.debug.values)
 	}
-	a.marks[at].maps = a.maps.number()
-	if a.kind == kindHeap { // There are no chunks; what counts is what SetLimit bounds.
-		a.marks[at].onHeap = a.onHeap
-	}
+	s.marks[at].maps = s.maps.number()
+	s.marks[at].onHeap = s.onHeap // With the kill switch there are no chunks; what counts is what SetLimit bounds.
 }
 
 // Rewind frees all values that were made since c was noted and keeps their memory for the next
@@ -88,49 +85,46 @@ func (a *Arena) Rewind(c Checkpoint) {
 		}
 		return
 	}
-	if a.debug != nil {
-		defer a.begin("Rewind").done()
+	s := a.check("Rewind")
+	if s.debug != nil {
+		defer s.begin("Rewind").done()
 	}
-	a.check("Rewind")
 	if c.arena != a.id {
 		panic(misuse("Rewind", useOfMark, "of arena %d to a checkpoint of arena %d: rewind the arena that noted the checkpoint, or use a checkpoint of this arena", a.id, c.arena))
 	}
-	if a.kind == kindShared {
-		a.rewindShared(c)
-		return
-	}
-	a.rewind("Rewind", c, a.abandons(GiveBack))
-	a.rec.noteRewind(c.serial)
+	a.inside("Rewind", func(in *Arena) {
+		in.rewind("Rewind", c, in.abandons(GiveBack))
+		in.rec.noteRewind(c.serial)
+	})
 	a.tellLate()
 }
 
 // marksOf finds the marks [from, to) of a checkpoint, none if it is stale.
-func (a *Arena) marksOf(c Checkpoint) (from, to int) {
-	from = sort.Search(len(a.marks), func(i int) bool { return a.marks[i].serial >= c.serial })
-	for to = from; to < len(a.marks) && a.marks[to].serial == c.serial; to++ {
+func (s *state) marksOf(c Checkpoint) (from, to int) {
+	from = sort.Search(len(s.marks), func(i int) bool { return s.marks[i].serial >= c.serial })
+	for to = from; to < len(s.marks) && s.marks[to].serial == c.serial; to++ {
 	}
 	return from, to
 }
 
 // rewind frees the values made since c. If abandons, their memory goes to the collector.
-func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
-	from, to := a.marksOf(c)
+func (s *state) rewind(op string, c Checkpoint, abandons bool) {
+	from, to := s.marksOf(c)
 	if from == to {
-		panic(misuse("Rewind", useOfMark, "of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", a.id))
+		panic(misuse("Rewind", useOfMark, "of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", c.arena))
 	}
-	marks := a.marks[from:to]
-	a.giveUpValues(op, marks[0].values)
-	a.changed()
-	clear(a.marks[to:])
-	a.marks = a.marks[:to]
-	if a.kind == kindHeap {
-		a.dischargeHeap(marks[0].onHeap)
+	marks := s.marks[from:to]
+	s.freeValues(op, marks[0].values)
+	clear(s.marks[to:])
+	s.marks = s.marks[:to]
+	if s.from.single {
+		s.dischargeHeap(marks[0].onHeap)
 		return
 	}
-	if n := marks[0].maps; a.maps.number() > n {
-		a.takeBackMaps(n)
+	if n := marks[0].maps; s.maps.number() > n {
+		s.takeBackMaps(n)
 	}
-	a.each(func(b *bump) { // In the order of the marks; bumps that came later have none.
+	s.each(func(b *bump) { // In the order of the marks; bumps that came later have none.
 		m := &noMark
 		if len(marks) > 0 {
 			m, marks = &marks[0], marks[1:]
@@ -141,17 +135,15 @@ func (a *Arena) rewind(op string, c Checkpoint, abandons bool) {
 			b.rewind(m)
 		}
 	})
-	if a.debug.apart() {
-		a.giveUpSpare()
+	if s.debug.apart() {
+		s.releaseSpare()
 	}
-	a.checkChunks()
+	s.checkChunks()
 }
 
 func (b *bump) rewind(m *mark) {
 	if m.chunk == &noChunk && b.simple() { // No list of values has changed since the mark: a loop that rewinds at each turn mostly comes here.
-		if b.chunk.used != 0 {
-			b.reuse(b.chunk)
-		}
+		b.reuse(b.chunk)
 		return
 	}
 	b.look()
@@ -163,16 +155,16 @@ func (b *bump) rewind(m *mark) {
 	}
 	b.emptyUntil(&b.large, m.large, &b.spareLarge)
 	if c := b.chunk; c != &noChunk {
-		b.setFloor(m.used)
-		c.close(b.flow)
-		if b.arena().debug.apart() { // Freed memory is poisoned, and must not be used again.
+		c.floor = m.used
+		c.close()
+		if b.in.debug.apart() { // Freed memory is poisoned, and must not be used again.
 			c.used = m.used
 			c.next, b.full = b.full, c
 			b.use(&noChunk)
 			return
 		}
-		c.rewind(b.flow, m.used)
-		b.open(c)
+		c.rewind(m.used)
+		c.open()
 		b.arm()
 		return
 	}

@@ -216,7 +216,7 @@ func TestStoreBound(t *testing.T) {
 	s.timing.Store(true) // No clock.
 	chunks := func(n int) (list *chunk) {
 		for range n {
-			c := newChunk(nil, classOf(maxChunk), unsafex.PtrOf(new(uint64)), 8)
+			c := newChunk(wordFlow, nil, classOf(maxChunk), unsafex.PtrOf(new(uint64)), 8)
 			c.next, list = list, c
 			s.charge(list.bytes())
 		}
@@ -305,7 +305,7 @@ func TestForgotten(t *testing.T) {
 	for range 3 {
 		runtime.GC()
 	}
-	if byID(id) != nil || word.Value() != nil {
+	if registered(id) || word.Value() != nil {
 		t.Error("a forgotten arena is still there")
 	}
 	for _, i := range List() {
@@ -433,7 +433,7 @@ func TestLimit(t *testing.T) {
 
 func TestListAndIDs(t *testing.T) {
 	a, b := NewArena(), NewShared()
-	if a.ID() == b.ID() || byID(a.ID()) != a || byID(b.ID()) != b {
+	if a.ID() == b.ID() || !registered(a.ID()) || !registered(b.ID()) {
 		t.Error("IDs do not lead to their arenas")
 	}
 	found := 0
@@ -448,7 +448,7 @@ func TestListAndIDs(t *testing.T) {
 	if found != 2 {
 		t.Errorf("%d of two arenas are listed", found)
 	}
-	byID(a.ID()).Free()
+	a.Free()
 	b.Free()
 }
 

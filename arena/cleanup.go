@@ -29,7 +29,7 @@ func Cleanup(t offheap.TB, a *Arena) *Arena {
 	id, made := a.id, a.place()
 	t.Cleanup(func() {
 		t.Helper()
-		if byID(id) == nil { // The test has freed it.
+		if !registered(id) { // The test has freed it.
 			return
 		}
 		if err := freeChecked(a); err != nil {
@@ -82,7 +82,7 @@ func CheckFreed(t offheap.TB) {
 func unfreedSince(id uint64, taken func() []uintptr) string {
 	var b strings.Builder
 	for _, i := range List() { // It notices what the collector took, too.
-		if i.ID > id && i.Kind != kindNames[kindHeap] {
+		if i.ID > id && i.Kind != singleName {
 			fmt.Fprintf(&b, "freehold: %s, not freed\n", i)
 		}
 	}

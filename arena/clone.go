@@ -84,10 +84,9 @@ func (a *Arena) Owns(v any) bool {
 	if a == nil || p == nil {
 		return false
 	}
-	if a.kind == kindShared {
-		defer a.lockAll("Owns")()
-	}
-	return a.owns(p)
+	owned := false
+	a.inside("Owns", func(in *Arena) { owned = in.owns(p) })
+	return owned
 }
 
 // owns says whether p leads to a value in a.
@@ -97,11 +96,5 @@ func (a *Arena) owns(p unsafex.Ptr) bool {
 		owner, _ := debugOwnerOf(unsafex.PtrAddr(p))
 		return owner == a.id
 	}
-	if c.owner.Load() != a.rec {
-		return false
-	}
-	if a.asleep() {
-		a.wake()
-	}
-	return unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
+	return c.owner.Load() == a.rec && unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
 }

@@ -27,8 +27,7 @@ func collect[T any](a *Arena, seq iter.Seq[T]) (s []T, err error) {
 	if a == nil {
 		return slices.Collect(seq), nil
 	}
-	a.check(op)
-	if a.kind == kindShared {
+	if a.check(op).shared != nil {
 		return sliceFrom(op, a, slices.Collect(seq))
 	}
 	life := a.rec             // Of the arena that s lies in. seq may write another over a.

@@ -68,12 +68,12 @@ const (
 )
 
 // newDebugState is the state of a new arena, nil if no mode concerns its kind.
-func newDebugState(k kind) *debugState {
-	off := k.offHeap()
+func newDebugState(from *source) *debugState {
+	off := from.outside
 	if off && freehold.HeapMode() {
 		return &debugState{separate: true, off: true}
 	}
-	if !debugmode.On() || k == kindHeap || k == kindShared {
+	if !debugmode.On() || from.single {
 		return nil
 	}
 	c := debugmode.Current()
@@ -89,15 +89,15 @@ func newDebugState(k kind) *debugState {
 // between begin and done, so that no goroutine begins twice. Without a debug mode an arena has no busy
 // word, and begin does nothing. Nor does it in two more cases:
 //
-//   - A shared arena serves many goroutines. Each of its parts has a busy word of its own, and a lock.
+//   - A shared arena has a lock.
 //   - Under the race detector the word would order the two goroutines, which hides their race.
-func (a *Arena) begin(op string) *debugState {
-	s := a.debug
-	if s == nil || a.kind == kindShared || sanitize.Race {
+func (in *state) begin(op string) *debugState {
+	s := in.debug
+	if s == nil || sanitize.Race {
 		return nil
 	}
 	if !s.busy.CompareAndSwap(false, true) {
-		panic(misuse(op, concurrentUse, "on arena %d while another goroutine uses it; it was made by %s: an arena serves one goroutine at a time: give each goroutine an arena of its own, or make it with NewShared", a.id, a.place()))
+		panic(misuse(op, concurrentUse, "on arena %d while another goroutine uses it; it was made by %s: an arena serves one goroutine at a time: give each goroutine an arena of its own, or make it with NewShared", in.self.id, in.self.place()))
 	}
 	if busyHook != nil {
 		busyHook()
@@ -139,10 +139,10 @@ func (s *debugState) maxChunk() uintptr {
 }
 
 // allocDebug is alloc for n > 0 values of some size in an arena that a mode concerns.
-func (a *Arena) allocDebug(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
-	s := a.debug
+func (in *state) allocDebug(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
+	s := in.debug
 	if !s.separate {
-		return a.allocSampled(op, d, n, size, zero)
+		return in.allocSampled(op, d, n, size, zero)
 	}
 	v := value{size: size, desc: d}
 	if debugmode.On() { // Otherwise no report names it.
@@ -151,37 +151,37 @@ func (a *Arena) allocDebug(op string, d *typeDesc, n int, size uintptr, zero boo
 	var err error
 	switch {
 	case s.off:
-		err = a.allocBlock(&v, n)
+		err = in.allocBlock(&v, n)
 	case !s.config.Guard || d.scan:
-		err = a.allocChunk(&v)
+		err = in.allocChunk(&v)
 	default:
-		if err = a.allocGuarded(&v); err == nil && v.at == nil {
-			err = a.allocChunk(&v)
+		if err = in.allocGuarded(&v); err == nil && v.at == nil {
+			err = in.allocChunk(&v)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.announce(&v)
+	in.announce(&v)
 	s.values = append(s.values, v)
 	return v.at, nil
 }
 
 // allocGuarded puts a value without pointers on guarded pages. It leaves it without a place if
 // there are no more.
-func (a *Arena) allocGuarded(v *value) error {
-	if err := a.rec.charge(int64(v.size)); err != nil {
+func (in *state) allocGuarded(v *value) error {
+	if err := in.rec.charge(int64(v.size)); err != nil {
 		return err
 	}
-	p, ok := debugmode.NewObject(v.size, v.desc.align, v.desc.flow == typedFlow, !a.debug.separate)
+	p, ok := debugmode.NewObject(v.size, v.desc.align, v.desc.flow == typedFlow, !in.debug.separate)
 	if !ok {
-		a.rec.held.Add(-int64(v.size))
+		in.rec.held.Add(-int64(v.size))
 		return nil
 	}
 	store.charge(int64(v.size))
-	a.debug.held += int64(v.size)
+	in.debug.held += int64(v.size)
 	v.at, v.in = p, inGuard
-	debugmode.Add(v.block(a.id))
+	debugmode.Add(v.block(in.self.id))
 	return nil
 }
 
@@ -192,22 +192,22 @@ func (v *value) block(id uint64) debugmode.Block {
 
 // allocChunk puts a value in a chunk, with canaries around it if it may have some: the collector
 // takes a chunk of values with pointers for an array of them.
-func (a *Arena) allocChunk(v *value) error {
+func (in *state) allocChunk(v *value) error {
 	var err error
-	if v.desc.flow == typedFlow || !a.debug.config.Guard && !sanitize.Enabled {
-		v.at, err = a.cutApart(v.desc, v.size)
+	if v.desc.flow == typedFlow || !in.debug.config.Guard && !sanitize.Enabled {
+		v.at, err = in.cutApart(v.desc, v.size)
 		return err
 	}
 	room := fence + v.size + fence
 	if v.desc.flow == wordFlow {
 		room = (room + 7) &^ 7
 	}
-	p, err := a.cutApart(v.desc, room)
+	p, err := in.cutApart(v.desc, room)
 	if err != nil {
 		return err
 	}
 	v.at = unsafex.Add(p, fence)
-	if a.debug.config.Guard {
+	if in.debug.config.Guard {
 		v.in = inFenced
 		v.raiseFences()
 	}
@@ -216,41 +216,41 @@ func (a *Arena) allocChunk(v *value) error {
 
 // cutApart is cut for values that are kept apart. Afterwards the fast paths that need no slot find the
 // chunk full, those of Typed, String, Bytes and Map: the mode would not know their values.
-func (a *Arena) cutApart(d *typeDesc, size uintptr) (unsafex.Ptr, error) {
-	p, err := a.cut(d, size, true)
-	a.bumpFor(d).shut()
+func (in *state) cutApart(d *typeDesc, size uintptr) (unsafex.Ptr, error) {
+	p, err := in.cut(d, size, true)
+	in.bumpFor(d).shut()
 	return p, err
 }
 
 // allocBlock puts a value in a block of offheap.
-func (a *Arena) allocBlock(v *value, n int) error {
-	_ = a.off.Name() // It panics before anything is counted.
-	charged := v.charged(a.kind)
-	err := a.rec.charge(charged)
+func (in *state) allocBlock(v *value, n int) error {
+	_ = in.from.purpose.Name() // It panics before anything is counted.
+	charged := v.charged(in.from)
+	err := in.rec.charge(charged)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if v.at == nil { // An error, or a panic of offheap.
-			a.rec.held.Add(-charged)
+			in.rec.held.Add(-charged)
 		}
 	}()
-	if v.at, err = makeBlock(a.off, v.desc.typ, n); err != nil {
+	if v.at, err = makeBlock(in.from.purpose, v.desc.typ, n); err != nil {
 		return fmt.Errorf("arena: %w", err)
 	}
-	a.debug.held += charged
+	in.debug.held += charged
 	v.in = inBlock
-	a.ownBlock(v)
-	a.rec.noteLeak()
+	in.ownBlock(v)
+	in.rec.noteLeak()
 	return nil
 }
 
 // ownBlock notes that a block of offheap is the arena's, which alone frees it.
-func (a *Arena) ownBlock(v *value) {
+func (in *state) ownBlock(v *value) {
 	if debugmode.On() {
-		debugmode.Add(v.block(a.id)) // Offheap has noted it by now; reports shall name the arena.
+		debugmode.Add(v.block(in.self.id)) // Offheap has noted it by now; reports shall name the arena.
 	} else {
-		heapBlocks.Store(unsafex.PtrAddr(v.at), a.id)
+		heapBlocks.Store(unsafex.PtrAddr(v.at), in.self.id)
 	}
 }
 
@@ -278,9 +278,9 @@ func heapOwnerOf(addr uintptr) (id uint64, known bool) {
 	return 0, false
 }
 
-// charged is how much of its limit a block takes in an off-heap arena of a kind.
-func (v *value) charged(k kind) int64 {
-	if k == kindFixed { // As where all values share one chunk of words.
+// charged is how much of its limit a block takes in an off-heap arena.
+func (v *value) charged(from *source) int64 {
+	if from.fixed { // As where all values share one chunk of words.
 		return int64((v.size + 7) &^ 7)
 	}
 	return int64(v.size)
@@ -337,15 +337,15 @@ func (a *Arena) ended(op string) *offheap.MisuseError {
 }
 
 // noteEnd notes the call that freed a, if a debug mode is on.
-func (a *Arena) noteEnd() {
+func (in *state) noteEnd() {
 	if !debugmode.On() {
 		return
 	}
-	if a.debug == nil {
-		a.debug = &debugState{}
+	if in.debug == nil {
+		in.debug = &debugState{}
 	}
-	a.debug.freed = debugmode.Callers(0)
-	if a.debug.separate { // The mode sample is for production, and the number takes some 10 µs.
-		a.debug.freedBy = debugmode.Goroutine()
+	in.debug.freed = debugmode.Callers(0)
+	if in.debug.separate { // The mode sample is for production, and the number takes some 10 µs.
+		in.debug.freedBy = debugmode.Goroutine()
 	}
 }

@@ -93,25 +93,18 @@ func (a *Arena) Check() error {
 	if a == nil {
 		return nil
 	}
-	a.check("Check")
-	if a.kind == kindShared {
-		defer a.lockAll("Check")()
-		var all []error
-		for _, p := range a.parts {
-			all = append(all, p.checkValues())
-		}
-		return errors.Join(all...)
-	}
-	return a.checkValues()
+	var err error
+	a.inside("Check", func(in *Arena) { err = in.checkValues() })
+	return err
 }
 
-func (a *Arena) checkValues() error {
-	if a.debug == nil {
+func (in *state) checkValues() error {
+	if in.debug == nil {
 		return nil
 	}
 	var all []error
-	for i := range a.debug.values {
-		if e := a.debug.values[i].checked("Check", a.id); e != nil {
+	for i := range in.debug.values {
+		if e := in.debug.values[i].checked("Check", in.self.id); e != nil {
 			all = append(all, e)
 		}
 	}

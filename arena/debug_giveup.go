@@ -10,20 +10,20 @@ import (
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// giveUpValues makes every use of the values from the n-th on one that faults or is seen to be
+// freeValues makes every use of the values from the n-th on one that faults or is seen to be
 // stale, as far as the mode can. op is the function that frees them. A damaged canary panics before
 // anything is changed; one of a block of offheap when the values after it are freed.
-func (a *Arena) giveUpValues(op string, n int) {
-	if a.debug != nil && n < len(a.debug.values) {
-		a.giveUpValuesSlow(op, n)
+func (in *state) freeValues(op string, n int) {
+	if in.debug != nil && n < len(in.debug.values) {
+		in.freeValuesSlow(op, n)
 	}
 }
 
 //go:noinline
-func (a *Arena) giveUpValuesSlow(op string, n int) {
-	s := a.debug
-	s.check(op, a.id, n)
-	g := grave{a: a, op: op}
+func (in *state) freeValuesSlow(op string, n int) {
+	s := in.debug
+	s.check(op, in.self.id, n)
+	g := grave{in: in, op: op}
 	if debugmode.On() {
 		g.free = debugmode.Callers(0)
 	}
@@ -33,12 +33,12 @@ func (a *Arena) giveUpValuesSlow(op string, n int) {
 		s.values[last] = value{}
 		s.values = s.values[:last]
 	}
-	a.rec.noteLeak()
+	in.rec.noteLeak()
 }
 
 // A grave is one free of values, by Free, Reset, Rewind or Put.
 type grave struct {
-	a     *Arena
+	in    *state
 	op    string
 	free  debugmode.Stack
 	by    int64 // The goroutine, known if there are tombs.
@@ -53,21 +53,21 @@ type epitaph struct {
 }
 
 func (g *grave) take(v *value) {
-	a, s := g.a, g.a.debug
+	in, s := g.in, g.in.debug
 	switch v.in {
 	case inGuard:
 		addr := unsafex.PtrAddr(v.at)
 		debugmode.Freed(addr, g.op, 0)
 		debugmode.FreeObject(v.at)
 		s.held -= int64(v.size)
-		a.rec.held.Add(-int64(v.size))
+		in.rec.held.Add(-int64(v.size))
 		store.charge(-int64(v.size))
 	case inBlock:
-		charged := v.charged(a.rec.kind)
+		charged := v.charged(in.from)
 		v.disownBlock(g.op)
 		v.freeBlock()
 		s.held -= charged
-		a.rec.held.Add(-charged)
+		in.rec.held.Add(-charged)
 	default:
 		if v.desc.flow == typedFlow {
 			l := layoutOf(v.desc)
@@ -92,7 +92,7 @@ func (g *grave) tombOf(v *value) uintptr {
 			g.tombs = make(map[epitaph]uintptr)
 			g.by = debugmode.Goroutine()
 		}
-		b := v.block(g.a.id)
+		b := v.block(g.in.self.id)
 		b.FreeOp, b.Free, b.FreeBy = g.op, g.free, g.by
 		tomb = debugmode.NewTomb(b)
 		g.tombs[k] = tomb

@@ -21,7 +21,7 @@ func (r *record) noteLeak() {
 	leakNotes.Lock()
 	defer leakNotes.Unlock()
 	debugmode.Add(debugmode.Block{Addr: unsafex.Addr(r), Size: uintptr(r.held.Load()), Owner: "arena", Arena: r.id.Load(),
-		Type: kindNames[r.kind], Alloc: r.stack, Leak: true, Whole: true})
+		Type: r.from.name, Alloc: r.stack, Leak: true, Whole: true})
 }
 
 // leakNotes orders the notes: that of the last part of a shared arena has the present size.
@@ -29,7 +29,7 @@ var leakNotes sync.Mutex
 
 // leaks says whether the arena counts as a leak until it is freed.
 func (r *record) leaks() bool {
-	return r.kind.offHeap() && debugmode.On() && debugmode.Current().Leaks
+	return r.from.outside && debugmode.On() && debugmode.Current().Leaks
 }
 
 // noLeak takes it back.
@@ -41,9 +41,9 @@ func (r *record) noLeak() {
 
 // noteChunk says that a block of offheap is an arena's, which is the leak, and not each of its
 // chunks.
-func (a *Arena) noteChunk(c *chunk) {
+func (s *state) noteChunk(c *chunk) {
 	if debugmode.On() && debugmode.Current().Leaks {
-		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base), Size: c.size, Owner: "arena", Arena: a.id, Type: "chunk", Alloc: a.rec.stack})
+		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base), Size: c.size, Owner: "arena", Arena: s.self.id, Type: "chunk", Alloc: s.rec.stack})
 	}
 }
 
@@ -69,7 +69,7 @@ func CheckLeaks(t offheap.TB) {
 func leaksSince(id uint64) string {
 	var b strings.Builder
 	for _, i := range List() {
-		if i.ID > id && (i.Kind == kindNames[kindOffHeap] || i.Kind == kindNames[kindFixed]) {
+		if i.ID > id && (i.Kind == offHeapName || i.Kind == fixedName) {
 			fmt.Fprintf(&b, "freehold: leak: %s, not freed\n", i)
 			if i.Stack != "" {
 				b.WriteString("  made by:\n" + i.Stack)

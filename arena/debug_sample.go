@@ -29,22 +29,22 @@ type sampler struct {
 
 // allocSampled is alloc where one value in some goes to guarded pages. Values of types with
 // pointers or bools stay in chunks.
-func (a *Arena) allocSampled(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
+func (in *state) allocSampled(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
 	if d.flow == typedFlow {
-		return a.cut(d, size, zero)
+		return in.cut(d, size, zero)
 	}
-	b := a.bumpFor(d)
+	b := in.bumpFor(d)
 	if b.sample == nil {
-		b.sample = &sampler{left: a.debug.gap()}
+		b.sample = &sampler{left: in.debug.gap()}
 	}
 	b.look()
 	if size >= b.sample.left {
-		b.sample.left = a.debug.gap()
-		if a.debug.takes(size) && debugmode.HoldSample(size) {
+		b.sample.left = in.debug.gap()
+		if in.debug.takes(size) && debugmode.HoldSample(size) {
 			v := value{size: size, desc: d, name: typeName(op, d, n), alloc: debugmode.Callers(0)}
 			// Where the limit refuses it, it may well fit in the chunk that is there.
-			if err := a.allocGuarded(&v); err == nil && v.at != nil {
-				a.debug.values = append(a.debug.values, v)
+			if err := in.allocGuarded(&v); err == nil && v.at != nil {
+				in.debug.values = append(in.debug.values, v)
 				b.arm()
 				return v.at, nil
 			}
@@ -53,7 +53,7 @@ func (a *Arena) allocSampled(op string, d *typeDesc, n int, size uintptr, zero b
 	} else {
 		b.sample.left -= size
 	}
-	p, err := a.cut(d, size, zero)
+	p, err := in.cut(d, size, zero)
 	b.arm()
 	return p, err
 }

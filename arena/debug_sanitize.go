@@ -20,12 +20,12 @@ func (v *value) watched() bool {
 
 // announce reports a new value to the sanitizer, and the fences around it if it has some. Values of
 // one type with pointers or bools lie side by side, because the collector takes them for an array.
-func (a *Arena) announce(v *value) {
+func (in *state) announce(v *value) {
 	if !v.watched() {
 		return
 	}
 	addr := unsafex.PtrAddr(v.at)
-	debugmode.Add(v.block(a.id))
+	debugmode.Add(v.block(in.self.id))
 	sanitize.Fresh(addr, v.size, true)
 	if v.desc.flow != typedFlow {
 		sanitize.Poison(addr-fence, fence)

@@ -148,7 +148,7 @@ func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, erro
 // cloneValue is deepClone for a value that the plan p is for. Here v lies on the heap. In deepClone it lies on the stack, where the
 // address that a strings.Builder notes of itself follows the stack, until detach has replaced it.
 func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan) (out T, err error) {
-	shared := a != nil && a.kind == kindShared
+	shared := a != nil && a.shared != nil
 	clone := func(a *Arena) error {
 		c := idle.Get().(*cloner)
 		defer c.release()
@@ -156,7 +156,7 @@ func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan) (out T, 
 		return c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
 	}
 	if shared {
-		err = a.inPart(op, clone)
+		err = a.locked(op, clone)
 	} else {
 		err = clone(a)
 	}

@@ -128,7 +128,7 @@ func TestHeapZeroSizeInArena(t *testing.T) {
 			onlyLongWay(p, long, nil)
 			c := Heap(p)
 			if c.z == &h.z || c.y == &h.y || c.e == any(&h.z) {
-				t.Errorf("%s: the copy on the heap has a pointer into the arena", kindNames[a.rec.kind])
+				t.Errorf("%s: the copy on the heap has a pointer into the arena", a.rec.from.name)
 			}
 		}
 		a.Free()

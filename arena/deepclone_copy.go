@@ -25,7 +25,7 @@ const lotBytes = 16 << 10
 
 // allocate gives every block its memory.
 func (c *cloner) allocate() error {
-	heap := c.a == nil || c.a.rec.kind == kindHeap
+	heap := c.a == nil || c.a.from.single
 	if !heap {
 		c.addUp()
 	}

@@ -89,7 +89,7 @@ func cloneGraph(t *testing.T, a *Arena, script []byte, collect bool) {
 	g.grow()
 	j := &oracle{T: t, landscape: g.landscape, script: script, a: a, collect: collect,
 		long: g.chance(2), try: g.chance(2)}
-	if g.chance(8) && a != nil && a.kind == kindGo {
+	if g.chance(8) && a != nil && a.from.onGo() {
 		j.limit = int64(1 + 100*g.next(200))
 	}
 	rooted[g.next(len(rooted))](g, j)

@@ -198,7 +198,7 @@ func TestDeepCloneLimit(t *testing.T) {
 				t.Fatalf("%v, and %v", err, c)
 			case err != nil:
 				failed = true
-				if after := a.Stats().InUse; a.rec.kind == kindGo && after != before {
+				if after := a.Stats().InUse; a.from.onGo() && after != before {
 					t.Errorf("%d bytes in use after a limit was reached, %d before", after, before)
 				}
 			case c.id != 1999 || c.next.next.name != list.next.next.name:
@@ -233,7 +233,7 @@ func TestDeepCloneMisuse(t *testing.T) {
 		}
 		type flag struct{ on bool }
 		flags := []flag{{true}}
-		if off.kind == kindFixed {
+		if off.from.fixed {
 			mustPanic(t, "holds a bool", func() { DeepClone(off, flags) })
 		} else {
 			if f := DeepClone(off, flags); !f[0].on || !off.Owns(f) {

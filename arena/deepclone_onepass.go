@@ -82,7 +82,7 @@ const tangledFor = 15
 
 // suitsOnePass says whether a copy in one pass is worth trying.
 func (c *cloner) suitsOnePass(p *plan, src unsafex.Ptr) bool {
-	if c.a != nil && (c.a.kind != kindGo || c.a.debug != nil) {
+	if c.a != nil && (!c.a.from.onGo() || c.a.debug != nil) {
 		return false
 	}
 	if p.tangled.Load() > 0 && p.tangled.Add(-1) >= 0 {
@@ -323,7 +323,7 @@ func (c *cloner) claimRest(d *typeDesc, p unsafex.Ptr) bool {
 		return true
 	}
 	from.claimed = true
-	c.claimed = append(c.claimed, from.cursor)
+	c.claimed = append(c.claimed, &from.cursor)
 	return c.ledger.claimRest(unsafex.PtrAddr(p), from.size-(unsafex.PtrAddr(p)-unsafex.PtrAddr(from.base)))
 }
 

@@ -42,7 +42,7 @@ func (l *landscape) rule(a *Arena) samegraph.Rule {
 
 // insideOf says which memory a copy in a may have.
 func (l *landscape) insideOf(a *Arena) func(samegraph.Span) bool {
-	if a != nil && a.rec.kind != kindHeap {
+	if a != nil && !a.from.single {
 		return func(s samegraph.Span) bool {
 			return a.Owns(unsafex.Pointer(s.From)) && a.Owns(unsafex.Pointer(s.End-1))
 		}
@@ -139,7 +139,7 @@ func judgeRefusal[T any](j *oracle, v T) (c T, ok bool) {
 		if !reflect.ValueOf(&c).Elem().IsZero() {
 			j.Fatalf("an error, %v, with a clone\nscript %q", err, j.script)
 		}
-		if j.a != nil && j.a.kind == kindGo && j.a.Stats().InUse != before.InUse {
+		if j.a != nil && j.a.from.onGo() && j.a.Stats().InUse != before.InUse {
 			j.Fatalf("%d bytes in use after an error, %d before: %v\nscript %q", j.a.Stats().InUse, before.InUse, err, j.script)
 		}
 		if j.refused {

@@ -66,7 +66,7 @@ func (c *cloner) allocOwn(t reflect.Type, n int) unsafex.Ptr {
 	if err != nil {
 		panic(refusal{err})
 	}
-	if c.a == nil || c.a.rec.kind == kindHeap {
+	if c.a == nil || c.a.from.single {
 		return makeOnHeap(d, uintptr(n))
 	}
 	return p

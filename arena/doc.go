@@ -73,8 +73,8 @@
 //   - A weak pointer (weak.Make) leads to the value as long as the chunk lives. After Free it leads
 //     to the value that lies there at that time.
 //   - Off-heap memory is no object: there SetFinalizer, AddCleanup and weak.Make end the process.
-//   - A finalizer of an Arena itself never runs if the arena has made a value with pointers or bools,
-//     because parts of the arena refer to it. To free forgotten arenas, call Free in a finalizer or a
+//   - Set no finalizer on an Arena itself. It may never run, because parts of the arena refer to it, or
+//     run when the arena no longer counts. To free forgotten arenas, call Free in a finalizer or a
 //     cleanup of the object that holds the *Arena.
 //
 // On 32-bit systems a value is aligned to its type's alignment and no more. For 64-bit access by

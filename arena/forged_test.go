@@ -109,7 +109,7 @@ func freeAllAround(t *testing.T, what string, make func() *Arena) {
 	for range 3 {
 		freeAround(t, what, a, New[[1]uint64](a))
 		freeAround(t, what+", large", a, unsafex.As[[1]uint64](unsafex.PtrOf(&New[[20_000]uint64](a)[0])))
-		if a.rec.kind != kindFixed {
+		if !a.from.fixed {
 			freeAround(t, what, a, New[flag](a))
 			freeAround(t, what+", large", a, New[[70_000]bool](a))
 			freeAround(t, what+", array", a, &New[[2]flag](a)[0])
@@ -159,12 +159,12 @@ func TestFreeGoesOn(t *testing.T) {
 				before, inUse := ReadTotals(), offheap.ReadStats().InUse
 				a := c.make()
 				id := a.ID()
-				if a.debug.apart() || len(a.parts) > 0 && a.parts[0].debug.apart() {
+				if a.debug.apart() || a.shared != nil && a.shared.in.debug.apart() {
 					a.Free()
 					t.Skip("values are blocks of their own")
 				}
 				stolen := index.find(unsafex.Addr(New[[1]uint64](a)))
-				if a.rec.kind != kindFixed {
+				if !a.from.fixed {
 					for range 3 {
 						New[[300]uint64](a)
 						New[[300]flag](a)
@@ -172,7 +172,7 @@ func TestFreeGoesOn(t *testing.T) {
 					}
 				}
 				owner.Free(unsafex.PtrAddr(stolen.base), nil)
-				if reset && a.rec.kind != kindFixed { // A fixed arena keeps its chunk.
+				if reset && !a.from.fixed { // A fixed arena keeps its chunk.
 					misused(t, "Reset", "", func() { a.Reset(GiveBack) })
 					if got := a.Stats().Held; got != 0 {
 						t.Errorf("the arena holds %d bytes after Reset", got)

@@ -14,12 +14,7 @@ import (
 // copy is shallow: memory that v points to stays where it is (see [DeepClone]). NewFrom panics as
 // [New] does.
 func NewFrom[T any](a *Arena, v T) *T {
-	if a == nil || a.kind <= kindShared || a.broken() {
-		if a != nil && a.kind == kindShared {
-			if p := newFromPinned(a, v); p != nil {
-				return p
-			}
-		}
+	if a == nil || a.mask == 0 {
 		p, err := newFrom(a, v)
 		must(err)
 		return p
@@ -32,9 +27,9 @@ func NewFrom[T any](a *Arena, v T) *T {
 //go:noinline
 func newFrom[T any](a *Arena, v T) (p *T, err error) {
 	const op = "NewFrom"
-	if a != nil && a.kind == kindShared && !a.broken() {
-		err = a.inPart(op, func(part *Arena) (err error) {
-			p, err = newFrom(part, v)
+	if a != nil && a.check(op).shared != nil {
+		err = a.locked(op, func(in *Arena) (err error) {
+			p, err = newFrom(in, v)
 			return err
 		})
 		return p, err

@@ -47,51 +47,48 @@ func (a *Arena) goMap(op string, d *typeDesc, hint int) (v reflect.Value, err er
 	if a == nil {
 		return reflect.MakeMapWithSize(d.typ, hint), nil
 	}
-	if a.debug != nil {
-		defer a.begin(op).done()
+	s := a.check(op)
+	if s.debug != nil {
+		defer s.begin(op).done()
 	}
-	if a.broken() {
-		a.misused(op)
-	}
-	switch a.kind {
-	case kindShared:
-		err = a.inPart(op, func(part *Arena) (err error) {
-			v, err = part.goMap(op, d, hint)
+	switch {
+	case s.shared != nil:
+		err = a.locked(op, func(in *Arena) (err error) {
+			v, err = in.goMap(op, d, hint)
 			return err
 		})
 		return v, err
-	case kindHeap:
-		if err := a.chargeHeap(bytes); err != nil {
+	case s.from.single:
+		if err := s.chargeHeap(bytes); err != nil {
 			return v, err
 		}
 		return reflect.MakeMapWithSize(d.typ, hint), nil
 	}
-	return a.lendMap(d, hint, bytes)
+	return s.lendMap(d, hint, bytes)
 }
 
 // lendMap is a map that is kept, or a new one, of so many bytes.
-func (a *Arena) lendMap(d *typeDesc, hint int, bytes int64) (v reflect.Value, err error) {
-	if a.maps == nil {
-		a.changed() // An older copy of the arena has no maps.
-		a.maps = new(goMaps)
+func (s *state) lendMap(d *typeDesc, hint int, bytes int64) (v reflect.Value, err error) {
+	if s.maps == nil {
+		s.maps = new(goMaps)
 	}
-	m := a.maps
-	s := m.shelf(d)
-	for s.lent < len(s.maps) {
-		g := &s.maps[s.lent]
-		if more := bytes - s.bytes(g.size); more <= 0 || a.fitsMap(more) {
+	m := s.maps
+	of := m.shelf(d)
+	for of.lent < len(of.maps) {
+		g := &of.maps[of.lent]
+		if more := bytes - of.bytes(g.size); more <= 0 || s.fitsMap(more) {
 			g.size = max(g.size, hint)
-			return m.lend(s).v, nil
+			return m.lend(of).v, nil
 		}
-		m.drop(a, s, s.lent, s.lent+1) // A new map may fit in its place, once the arena gives up what is spare.
+		m.drop(s, of, of.lent, of.lent+1) // A new map may fit in its place, once the arena gives up what is spare.
 	}
-	if err := a.chargeMap(bytes); err != nil {
+	if err := s.chargeMap(bytes); err != nil {
 		return v, err
 	}
 	g := goMap{v: reflect.MakeMapWithSize(d.typ, hint), size: hint}
 	g.plain, _ = g.v.Interface().(map[string]any)
-	s.maps = append(s.maps, g)
-	return m.lend(s).v, nil
+	of.maps = append(of.maps, g)
+	return m.lend(of).v, nil
 }
 
 // lend is the first map on the shelf that waits for its next use.
@@ -151,39 +148,39 @@ func mapBytes(d *typeDesc, n int) int64 {
 }
 
 // chargeMap counts n more bytes of maps. If the limit forbids it, all maps on the shelves go first.
-func (a *Arena) chargeMap(n int64) error {
-	if !a.fitsMap(n) && !(a.giveUpSpare() && a.fitsMap(n)) {
-		return a.rec.beyond(n)
+func (s *state) chargeMap(n int64) error {
+	if !s.fitsMap(n) && !(s.releaseSpare() && s.fitsMap(n)) {
+		return s.rec.beyond(n)
 	}
 	return nil
 }
 
 // fitsMap counts n more bytes of maps, unless the limit forbids them. Maps of an off-heap arena lie on
 // the Go heap, and so are no part of its memory.
-func (a *Arena) fitsMap(n int64) bool {
-	if !a.kind.offHeap() {
-		if !a.rec.fits(n) {
+func (s *state) fitsMap(n int64) bool {
+	if !s.from.outside {
+		if !s.rec.fits(n) {
 			return false
 		}
 		store.charge(n)
 	}
-	a.maps.held += n
+	s.maps.held += n
 	return true
 }
 
 // drop leaves maps of a shelf to the collector: those in a range of indexes.
-func (m *goMaps) drop(a *Arena, s *mapShelf, from, to int) {
-	for _, g := range s.maps[from:to] {
-		m.count(a, -s.bytes(g.size))
+func (m *goMaps) drop(s *state, of *mapShelf, from, to int) {
+	for _, g := range of.maps[from:to] {
+		m.count(s, -of.bytes(g.size))
 	}
-	s.maps = slices.Delete(s.maps, from, to)
+	of.maps = slices.Delete(of.maps, from, to)
 }
 
 // count counts n more bytes of maps, also beyond the limit.
-func (m *goMaps) count(a *Arena, n int64) {
+func (m *goMaps) count(s *state, n int64) {
 	m.held += n
-	if !a.rec.kind.offHeap() {
-		a.rec.held.Add(n)
+	if !s.from.outside {
+		s.rec.held.Add(n)
 		store.charge(n)
 	}
 }
@@ -205,48 +202,48 @@ func (m *goMaps) number() int {
 }
 
 // keepsMaps says whether a hands maps out again.
-func (a *Arena) keepsMaps() bool { return a.maps != nil && !a.noReuse && !a.debug.apart() }
+func (s *state) keepsMaps() bool { return s.maps != nil && !s.noReuse && !s.debug.apart() }
 
 // takeBackMaps ends the use of all maps but the first n that are lent, and clears those that it
 // keeps.
-func (a *Arena) takeBackMaps(n int) {
-	if m := a.maps; m != nil {
-		for _, s := range m.shelves {
-			m.takeBack(a, s, n)
+func (s *state) takeBackMaps(n int) {
+	if m := s.maps; m != nil {
+		for _, of := range m.shelves {
+			m.takeBack(s, of, n)
 		}
 		m.lent = min(m.lent, n)
 	}
 }
 
 // takeBack is takeBackMaps for the maps of one shelf. It drops an eighth of those that were not used, from the end.
-func (m *goMaps) takeBack(a *Arena, s *mapShelf, n int) {
-	unused, from := len(s.maps)-s.lent, 0
+func (m *goMaps) takeBack(s *state, of *mapShelf, n int) {
+	unused, from := len(of.maps)-of.lent, 0
 	if n > 0 {
-		from = sort.Search(s.lent, func(i int) bool { return s.maps[i].number >= n })
+		from = sort.Search(of.lent, func(i int) bool { return of.maps[i].number >= n })
 	}
-	kept, keeps := from, a.keepsMaps()
-	for at := from; at < s.lent; at++ {
-		g := &s.maps[at]
-		m.inUse -= s.bytes(g.size)
-		if !keeps || !m.clear(a, s, g) {
+	kept, keeps := from, s.keepsMaps()
+	for at := from; at < of.lent; at++ {
+		g := &of.maps[at]
+		m.inUse -= of.bytes(g.size)
+		if !keeps || !m.clear(s, of, g) {
 			continue
 		}
 		if kept < at {
-			s.maps[kept], s.maps[at] = s.maps[at], s.maps[kept]
+			of.maps[kept], of.maps[at] = of.maps[at], of.maps[kept]
 		}
 		kept++
 	}
-	lent := s.lent
-	s.lent = from
-	m.drop(a, s, kept, lent)
-	m.drop(a, s, len(s.maps)-(unused+7)/8, len(s.maps))
+	lent := of.lent
+	of.lent = from
+	m.drop(s, of, kept, lent)
+	m.drop(s, of, len(of.maps)-(unused+7)/8, len(of.maps))
 }
 
 // smallMap is the size up to which a map that was hardly used is kept: to clear it costs little.
 const smallMap = 64
 
 // clear empties a map, unless it is much larger than what its last use needed.
-func (m *goMaps) clear(a *Arena, s *mapShelf, g *goMap) bool {
+func (m *goMaps) clear(s *state, of *mapShelf, g *goMap) bool {
 	n := len(g.plain)
 	if g.plain == nil {
 		n = g.v.Len()
@@ -255,8 +252,8 @@ func (m *goMaps) clear(a *Arena, s *mapShelf, g *goMap) bool {
 		return false
 	}
 	if n > g.size {
-		if more := s.bytes(n) - s.bytes(g.size); more > 0 {
-			m.count(a, more)
+		if more := of.bytes(n) - of.bytes(g.size); more > 0 {
+			m.count(s, more)
 		}
 		g.size = n
 	}
@@ -269,33 +266,33 @@ func (m *goMaps) clear(a *Arena, s *mapShelf, g *goMap) bool {
 }
 
 // keepMaps drops the maps on the shelves that exceed keep bytes, and returns the rest of keep.
-func (a *Arena) keepMaps(keep int64) int64 {
-	m := a.maps
+func (s *state) keepMaps(keep int64) int64 {
+	m := s.maps
 	if m == nil {
 		return keep
 	}
-	for _, s := range m.shelves {
-		at := s.lent
-		for at < len(s.maps) && s.bytes(s.maps[at].size) <= keep {
-			keep -= s.bytes(s.maps[at].size)
+	for _, of := range m.shelves {
+		at := of.lent
+		for at < len(of.maps) && of.bytes(of.maps[at].size) <= keep {
+			keep -= of.bytes(of.maps[at].size)
 			at++
 		}
-		m.drop(a, s, at, len(s.maps))
+		m.drop(s, of, at, len(of.maps))
 	}
 	return keep
 }
 
 // dropMaps leaves all maps to the collector, as they are.
-func (a *Arena) dropMaps() {
-	if m := a.maps; m != nil {
-		m.count(a, -m.held)
-		a.maps = nil
+func (s *state) dropMaps() {
+	if m := s.maps; m != nil {
+		m.count(s, -m.held)
+		s.maps = nil
 	}
 }
 
-// giveUpSpareMaps drops the maps on the shelves and says whether there were some.
-func (a *Arena) giveUpSpareMaps() bool {
-	before := a.maps.bytes()
-	a.keepMaps(-1)
-	return a.maps.bytes() != before
+// releaseSpareMaps drops the maps on the shelves and says whether there were some.
+func (s *state) releaseSpareMaps() bool {
+	before := s.maps.bytes()
+	s.keepMaps(-1)
+	return s.maps.bytes() != before
 }

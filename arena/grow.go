@@ -27,16 +27,14 @@ func growSlice[T any](a *Arena, s []T, n int) ([]T, error) {
 	if n < 0 {
 		panic(fmt.Errorf("arena: %s: negative number of elements %d", op, n))
 	}
-	if a != nil {
-		a.check(op)
-	}
+	shared := a != nil && a.check(op).shared != nil
 	if n <= cap(s)-len(s) {
 		return s, nil
 	}
-	if a != nil && a.kind == kindShared {
+	if shared {
 		g := s
-		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = growSlice(part, s, n)
+		err := a.locked(op, func(in *Arena) (err error) {
+			g, err = growSlice(in, s, n)
 			return err
 		})
 		return g, err

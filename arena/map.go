@@ -85,11 +85,10 @@ func (m *Map[K, V]) start(op string, a *Arena, hint int) error {
 	}
 	m.life = &heapRecord
 	if a != nil {
-		a.check(op)
-		if a.rec.kind.offHeap() {
-			a.checkEntries(op, reflect.TypeFor[K](), reflect.TypeFor[V]())
+		m.life = a.check(op).rec
+		if a.from.outside {
+			a.from.checkEntries(op, reflect.TypeFor[K](), reflect.TypeFor[V]())
 		}
-		m.life = a.rec
 	}
 	m.a, m.keys = a, keysOf[mapSlot[K, V]]()
 	if m.kind = m.keys.kind; m.kind == hashAny { // Others are not hashed in a row.
@@ -130,18 +129,12 @@ func (m *Map[K, V]) begin() {
 	m.round.Store(m.grown)
 }
 
-// checkEntries panics if keys or values of the types must not live in an off-heap or fixed arena.
-func (a *Arena) checkEntries(op string, key, value reflect.Type) {
+// checkEntries panics if keys or values of the types must not live in an arena outside the Go heap.
+func (f *source) checkEntries(op string, key, value reflect.Type) {
 	for i, t := range []reflect.Type{key, value} {
-		d := describeType(t)
-		if d.path == "" && (a.rec.kind == kindOffHeap || d.flow != typedFlow) {
-			continue
+		if d := describeType(t); !f.takes(d) {
+			f.admit(fmt.Sprintf("%s of a Map[%s, %s], %s", op, key, value, []string{"with keys", "with values"}[i]), d)
 		}
-		op = fmt.Sprintf("%s of a Map[%s, %s], %s", op, key, value, []string{"with keys", "with values"}[i])
-		if a.rec.kind == kindFixed {
-			d.checkFixed(op)
-		}
-		d.checkOffHeap(op)
 	}
 }
 

@@ -118,7 +118,7 @@ func ownString(op string, a *Arena, s string) (string, error) {
 		return "", nil
 	}
 	var p unsafex.Ptr
-	if a != nil && a.self == a { // As in mapMemory.
+	if a != nil && a.direct() { // As in mapMemory.
 		p = a.text.take(uintptr(len(s)))
 	}
 	if p == nil {

@@ -180,7 +180,7 @@ func (r *mapRoom[S]) put(s []S, u slotUse) {
 func mapMemory[T any](op string, a *Arena, n int, zero bool) ([]T, error) {
 	// Only the arena itself is asked: if a copy of another arena was written over it, the Map would not notice
 	// when that arena frees the memory. The rest are the conditions of MakeSlice.
-	if size := unsafex.Size[T](); a != nil && a.self == a && size != 0 && size%8 == 0 && uint(n-1) < smallSlice/(uint(size)|1) {
+	if size := unsafex.Size[T](); a != nil && a.direct() && size != 0 && size%8 == 0 && uint(n-1) < smallSlice/(uint(size)|1) {
 		if p := a.cursorOf(typeinfo.Key[T]()).take(uintptr(n) * size); p != nil {
 			return unsafex.SliceOf[T](p, n, n), nil
 		}

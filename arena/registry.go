@@ -17,26 +17,21 @@ import (
 // A record describes an arena that is not freed, also after the program has dropped it.
 type record struct {
 	id    atomic.Uint64 // 0 while a Pool has the record.
-	arena weak.Pointer[Arena]
-	kit   weak.Pointer[kit] // In place of arena, if the arena had a kit when it started.
-	made  uintptr           // The program counter of the call that made it.
-	kind  kind
+	state weak.Pointer[state]
+	made  uintptr // The program counter of the call that made it.
+	from  *source
 	held  atomic.Int64    // Bytes in chunks.
 	limit atomic.Int64    // Of held; 0 for none.
-	lost  int64           // What held was when the record was struck off; guarded by the shard's lock.
 	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
 
-	over    atomic.Bool         // A shared arena was freed.
 	refused atomic.Pointer[any] // The first panic of offheap when the arena freed a chunk; see tellLate.
 
-	// Here and not in the Arena, so that an older copy that is written over it does not bring an
-	// earlier round back.
 	round   atomic.Uint64           // Checkpoint, Rewind, Reset and Free count it up.
 	history atomic.Pointer[history] // Of the rounds, once there was a checkpoint.
 }
 
 // heapRecord stands for the Go heap, as the arena that a nil *Arena is.
-var heapRecord = record{kind: kindHeap}
+var heapRecord = record{from: &fromSingle}
 
 // name is what messages call the arena.
 func (a *Arena) name() string {
@@ -52,22 +47,26 @@ func (a *Arena) String() string {
 	switch {
 	case a == nil:
 		return "the Go heap (a nil Arena)"
-	case a.rec == nil:
+	case a.id == 0:
 		return "an Arena that no function of the package made"
-	case a.self != a:
-		return "a copy of " + a.name()
-	case !a.rec.serves(a.id):
+	}
+	s := shardOf(a.id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(a.id)
+	if r == nil {
 		return a.name() + " (freed)"
 	}
-	return fmt.Sprintf("%s (%s, %d bytes held)", a.name(), kindNames[a.rec.kind], a.rec.held.Load())
+	return fmt.Sprintf("%s (%s, %d bytes held)", a.name(), r.from.name, r.held.Load())
 }
 
-// serves reports whether the record is that of the arena with that ID, which is not freed.
-func (r *record) serves(id uint64) bool {
+// registered reports whether the arena with that ID is not freed, and the collector has not taken it.
+func registered(id uint64) bool {
 	s := shardOf(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.find(id) == r
+	r := s.find(id)
+	return r != nil && r.alive()
 }
 
 // registry finds records by ID. Records of arenas on Go memory that the collector took are struck
@@ -118,20 +117,18 @@ func (s *registryShard) add(id uint64, r *record) {
 	}
 }
 
-// strike strikes a record off, and says whether it was there. The caller holds the lock.
-func (s *registryShard) strike(id uint64, r *record) bool {
+// strike strikes a record off. The caller holds the lock.
+func (s *registryShard) strike(id uint64, r *record) {
 	if at := s.place(id); *at == r {
 		*at = nil
-		return true
+		return
 	}
-	there := s.byID[id] == r
 	delete(s.byID, id)
-	return there
 }
 
 // register gives a its ID and a record.
-func register(a *Arena) {
-	r := &record{kind: a.kind, arena: weak.Make(a)}
+func (a *Arena) register() {
+	r := &record{from: a.from, state: weak.Make(a.state)}
 	if r.leaks() {
 		r.stack = debugmode.Callers(0)
 	}
@@ -151,17 +148,8 @@ func (a *Arena) enroll() {
 	s.add(a.id, r)
 }
 
-// living is the arena, or nil if the collector took it. The caller holds the lock of the record's
-// shard, or uses the arena: once the record is struck off, the kit can belong to the next arena.
-func (r *record) living() *Arena {
-	if r.kit == (weak.Pointer[kit]{}) {
-		return r.arena.Value()
-	}
-	if k := r.kit.Value(); k != nil {
-		return k.tie.arena.Load()
-	}
-	return nil
-}
+// alive reports whether the collector has not taken the arena.
+func (r *record) alive() bool { return r.state.Value() != nil }
 
 // pruneLocked strikes off arenas that the collector took. Their memory is the Go heap's again;
 // off-heap memory is not, and its records stay, as leaks.
@@ -180,7 +168,7 @@ func (s *registryShard) pruneLocked() {
 
 // pruned reports whether the caller must strike r off because the collector took its arena.
 func (s *registryShard) pruned(r *record) bool {
-	if r.living() != nil || r.kind.offHeap() {
+	if r.alive() || r.from.outside {
 		return false
 	}
 	r.forget()
@@ -189,36 +177,24 @@ func (s *registryShard) pruned(r *record) bool {
 
 // forget takes the bytes of a record that is struck off out of the sums, and counts its arena.
 func (r *record) forget() {
-	if r.kind == kindGo || r.kind == kindShared {
+	if r.from.onGo() {
 		registry.forgotten.Add(1)
 		registry.places.add(r.id.Load(), r.made)
 	}
-	if r.kind != kindHeap {
-		r.lost = r.held.Load()
-		store.charge(-r.lost)
+	if !r.from.single {
+		store.charge(-r.held.Load())
 	}
 }
 
-// unregister strikes off the record of an arena that was freed. The record may be gone: a finalizer
-// of the Arena itself sees it after the collector has found it, and can use and free it all the
-// same. The bytes that it had when it was struck off have left the sums twice then.
-func unregister(r *record) (struck bool) {
+// unregister strikes off the record of an arena that was freed.
+func unregister(r *record) {
 	r.noLeak()
 	id := r.id.Load()
 	s := shardOf(id)
 	s.mu.Lock()
-	struck = !s.strike(id, r)
-	if r.lost != 0 {
-		store.charge(r.lost)
-		r.lost = 0
-	}
+	s.strike(id, r)
 	s.mu.Unlock()
-	return struck
 }
-
-func (k kind) offHeap() bool { return k == kindOffHeap || k == kindFixed }
-
-var kindNames = [...]string{"freed", "shared", "Go memory", "off-heap", "fixed", "Go heap"}
 
 // ID is a number that no other arena of the process has or had. The nil arena's ID is 0.
 func (a *Arena) ID() uint64 {
@@ -227,21 +203,6 @@ func (a *Arena) ID() uint64 {
 	}
 	a.check("ID")
 	return a.id
-}
-
-// byID returns the arena with that ID. It returns nil if the arena was freed or collected, or if
-// there never was one. The registry does not keep arenas alive, because the collector must free a
-// dropped arena on Go memory. Values do not keep their arena alive either: they keep their chunks,
-// which the collector scans as values only.
-func byID(id uint64) *Arena {
-	s := shardOf(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.find(id)
-	if r == nil {
-		return nil
-	}
-	return r.living()
 }
 
 // Info describes an arena that is not freed.
@@ -269,7 +230,7 @@ func (i Info) String() string {
 // dropped leaves the list when the collector has found it.
 func List() (list []Info) {
 	eachRecord(func(r *record, leaked bool) {
-		list = append(list, Info{ID: r.id.Load(), Kind: kindNames[r.kind], Made: r.place(), Held: r.held.Load(), Leaked: leaked, Stack: r.stack.String()})
+		list = append(list, Info{ID: r.id.Load(), Kind: r.from.name, Made: r.place(), Held: r.held.Load(), Leaked: leaked, Stack: r.stack.String()})
 	})
 	slices.SortFunc(list, func(x, y Info) int { return cmp.Compare(x.ID, y.ID) })
 	return list
@@ -284,11 +245,11 @@ func eachRecord(f func(r *record, leaked bool)) {
 		s.pruneLocked()
 		for _, r := range s.recent {
 			if r != nil {
-				f(r, r.living() == nil)
+				f(r, !r.alive())
 			}
 		}
 		for _, r := range s.byID {
-			f(r, r.living() == nil)
+			f(r, !r.alive())
 		}
 		s.mu.Unlock()
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/freehold-go/freehold/internal/owner"
+	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // Free frees all values of a and reuses their memory at once. The program must not use a value
@@ -20,82 +21,80 @@ func (a *Arena) Free() {
 
 // free frees all values of a and ends it. op is what did it.
 func (a *Arena) free(op string, m Mode) {
-	if a.debug != nil {
-		defer a.begin(op).done()
+	s := a.check(op)
+	if s.debug != nil {
+		defer s.begin(op).done()
 	}
-	a.check(op)
-	if a.kind == kindShared {
-		a.freeShared(op, m)
-		return
+	if s.shared != nil {
+		must(a.locked(op, func(in *Arena) error {
+			in.end(op, m)
+			return nil
+		}))
+	} else {
+		s.end(op, m)
 	}
-	a.end(op, m)
 	unregister(a.rec)
 	a.tellLate()
 }
 
 // tellLate panics with what offheap has found when the arena freed chunks: that it could not free one
 // of them, or the damage of other blocks. Nothing is left to do then.
-func (a *Arena) tellLate() {
-	if a.off == nil {
+func (s *state) tellLate() {
+	if !s.from.outside {
 		return
 	}
-	if v := a.rec.refused.Swap(nil); v != nil {
+	if v := s.rec.refused.Swap(nil); v != nil {
 		panic(*v)
 	}
 	owner.TellLate()
 }
 
 // end gives everything back and makes every later use panic. op is what did it.
-func (a *Arena) end(op string, m Mode) {
-	if a.asleep() {
-		a.wake()
-	}
-	a.giveUpValues(op, 0)
-	a.checkChunks()
-	abandons := a.abandons(m)
-	a.retire(op)
-	a.dropMaps()
-	if abandons {
-		a.abandonAll()
+func (s *state) end(op string, m Mode) {
+	s.freeValues(op, 0)
+	s.checkChunks()
+	s.dropMaps()
+	if s.abandons(m) {
+		s.abandonAll()
+		s.each((*bump).remember)
 	} else {
 		var out *chunk
 		room := int64(0)
-		a.each(func(b *bump) { b.giveBack(0, &room, &out) })
-		a.giveUp(out)
+		s.each(func(b *bump) { b.giveBack(0, &room, &out) })
+		s.release(out)
 	}
-	clear(a.typed)
-	a.typed, a.byDesc, a.marks = nil, nil, nil
-	a.noteEnd()
+	clear(s.typed)
+	s.typed, s.byDesc, s.marks = nil, nil, nil
+	s.noteEnd()
+	s.put = op == opPut
+	s.retire()
 }
 
-// retire makes every later use of the arena panic. op is what did it.
-func (a *Arena) retire(op string) {
-	a.kind, a.put = kindFreed, op == opPut
-	a.outdate()
-	a.rec.noteReset()
-	a.closeSlots()
-	a.text = &noCursor
+// retire makes every later use of the arena panic.
+func (s *state) retire() {
+	s.rec.noteReset()
+	clear(s.table) // Neither the Arena nor a copy keeps a chunk alive.
+	s.self.close()
+	s.self = nil
 }
 
 // each calls f for every bump.
-func (a *Arena) each(f func(*bump)) {
-	if a.asleep() {
-		a.wake()
-	}
-	f(a.words)
-	f(a.bytes)
-	for _, b := range a.typed {
+func (s *state) each(f func(*bump)) {
+	f(s.words)
+	f(s.bytes)
+	for _, b := range s.typed {
 		f(b)
 	}
 }
 
-// eachType calls f with the description of each type that has chunks of its own.
-func (a *Arena) eachType(f func(desc any)) {
-	for _, b := range a.typed {
+// types is the number of types that have chunks of their own.
+func (s *state) types() (n int) {
+	for _, b := range s.typed {
 		if b.chunk != &noChunk || b.full != nil || b.large != nil || b.spare != nil || b.spareLarge != nil {
-			f(b.desc)
+			n++
 		}
 	}
+	return n
 }
 
 // A Mode decides the next owner of an arena's chunks after [Arena.Reset]: one of the constants below,
@@ -147,53 +146,57 @@ func (a *Arena) Reset(m Mode) {
 	if a == nil {
 		return
 	}
-	if a.debug != nil {
-		defer a.begin("Reset").done()
+	s := a.check("Reset")
+	if s.debug != nil {
+		defer s.begin("Reset").done()
 	}
-	a.check("Reset")
 	m.check("Reset")
-	if m == NoReuse && a.off != nil {
+	if m == NoReuse && s.from.outside {
 		refuseNoReuse("Reset")
 	}
-	if a.kind == kindShared {
-		a.resetShared(m)
-		return
-	}
-	a.reset("Reset", m)
-	a.rec.noteReset()
+	a.inside("Reset", func(in *Arena) {
+		in.reset("Reset", m)
+		in.rec.noteReset()
+	})
 	a.tellLate()
 }
 
-// reset returns how many of the bytes to keep were not needed. op is what did it.
-func (a *Arena) reset(op string, m Mode) int64 {
-	a.giveUpValues(op, 0)
-	a.changed()
-	clear(a.marks)
-	a.marks = a.marks[:0]
-	if a.kind == kindHeap {
-		a.dischargeHeap(0)
-		return m.keep()
-	}
-	if a.abandons(m) {
-		a.dropMaps()
-		a.abandonAll()
-		a.checkChunks()
-		return m.keep()
+// reset frees all values. op is what did it.
+func (s *state) reset(op string, m Mode) {
+	s.freeValues(op, 0)
+	clear(s.marks)
+	s.marks = s.marks[:0]
+	switch {
+	case s.from.single:
+		s.dischargeHeap(0)
+		return
+	case s.abandons(m):
+		s.dropMaps()
+		s.abandonAll()
+		s.checkChunks()
+		return
+	case s.from.fixed:
+		m = Keep
 	}
 	keep := m.keep()
-	if a.debug.apart() {
+	if s.debug.apart() {
 		keep = 0 // Freed chunks are quarantined.
-	} else if a.kind == kindFixed {
-		keep = Keep.keep()
 	}
 	var out *chunk
-	room := keep - a.rec.held.Load()
-	a.each(func(b *bump) { keep = b.giveBack(keep, &room, &out) })
-	a.giveUp(out)
-	a.takeBackMaps(0)
-	keep = a.keepMaps(keep)
-	a.checkChunks()
-	return keep
+	room := keep - s.rec.held.Load()
+	s.each(func(b *bump) { keep = b.giveBack(keep, &room, &out) })
+	s.release(out)
+	s.takeBackMaps(0)
+	s.keepMaps(keep)
+	s.checkChunks()
+}
+
+// release gives empty chunks, linked by next, up.
+func (s *state) release(list *chunk) {
+	if list != nil {
+		s.refillSlots()
+		s.from.release(s, list)
+	}
 }
 
 // giveBack empties all chunks of the bump, keeps the largest up to keep bytes, moves the others to
@@ -219,15 +222,21 @@ func (b *bump) giveBack(keep int64, room *int64, out **chunk) int64 {
 // simple reports whether the current chunk is the only one with values, no spare one is larger, and no
 // debug mode samples values.
 func (b *bump) simple() bool {
-	return b.chunk != &noChunk && b.full == nil && b.large == nil && (b.spare == nil || b.spare.class <= b.chunk.class) && b.arena().debug == nil
+	return b.chunk != &noChunk && b.full == nil && b.large == nil && (b.spare == nil || b.spare.class <= b.chunk.class) && b.in.debug == nil
 }
 
 // reuse empties the current chunk.
 func (b *bump) reuse(c *chunk) {
-	c.close(b.flow)
-	c.rewind(b.flow, 0)
-	b.open(c)
-	b.setFloor(0)
+	c.floor = 0
+	if c.used != 0 {
+		c.close()
+		c.rewind(0)
+		if c.flow == wordFlow && c.dirty <= window { // So that the first values take the fast paths.
+			unsafex.ClearAt(c.base, c.dirty)
+			c.dirty = 0
+		}
+		c.open()
+	}
 }
 
 // empty makes all chunks of the bump spare ones.
@@ -252,14 +261,12 @@ func (b *bump) spares() (chunks int, bytes int64) {
 const mostMerged = 64 << 10
 
 // merge exchanges all chunks of a bump, which are spare ones, for one that has room for what all of them have. The values of a
-// small round then lie in the current chunk, whose cursor the fast paths cut from: no value needs a slow path, and an
-// arena of a Pool stays asleep. A chunk that held one block serves small ones, too. Large chunks stay as they are, because they
+// small round then lie in the current chunk, whose cursor the fast paths cut from: no value needs a slow path. A chunk that held one block serves small ones, too. Large chunks stay as they are, because they
 // gain little. The new chunk has the size of a class and so may be larger, within room. With a limit, it is none that the bump
 // would not ask for (modest).
 func (b *bump) merge(keep int64, room *int64, out **chunk) {
 	chunks, bytes := b.spares()
-	a := b.arena()
-	if bytes > min(keep, mostMerged) || a.kind != kindGo || a.debug != nil {
+	if bytes > min(keep, mostMerged) || b.in.from.outside || b.in.debug != nil {
 		return
 	}
 	if chunks < 2 {
@@ -270,10 +277,10 @@ func (b *bump) merge(keep int64, room *int64, out **chunk) {
 	}
 	class := classOf(uintptr(bytes))
 	more := int64(classBytes(class)) - bytes
-	if more > *room && more > 0 || a.rec.modest(class) != class {
+	if more > *room && more > 0 || b.in.rec.modest(class) != class {
 		return
 	}
-	c, err := a.tryAcquire(b, class)
+	c, err := b.in.from.acquire(b, class)
 	if c == nil || err != nil { // A limit forbids to have both.
 		return
 	}
@@ -287,11 +294,11 @@ func (b *bump) merge(keep int64, room *int64, out **chunk) {
 func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
 	for c := *list; c != end; c = *list {
 		*list = c.next
-		c.close(b.flow)
-		if b.arena().debug.apart() { // It is poisoned, and goes to the quarantine.
+		c.close()
+		if b.in.debug.apart() { // It is poisoned, and goes to the quarantine.
 			c.used = 0
 		} else {
-			c.rewind(b.flow, 0)
+			c.rewind(0)
 		}
 		b.keep(c, spare)
 	}

@@ -12,7 +12,7 @@ import (
 // freed. Appending step by step to the most recent slice copies nothing. Append panics as [New]
 // does.
 func Append[T any](a *Arena, s []T, elems ...T) []T {
-	if n := len(s); len(elems) <= cap(s)-n && (a == nil || a.kind > kindShared) {
+	if n := len(s); len(elems) <= cap(s)-n && (a == nil || a.direct()) {
 		s = s[:n+len(elems)]
 		if len(elems) == 1 { // A copy of pointers is a call of the runtime's.
 			s[n] = elems[0]
@@ -28,16 +28,14 @@ func Append[T any](a *Arena, s []T, elems ...T) []T {
 
 //go:noinline
 func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
-	if a != nil {
-		a.check(op)
-	}
+	shared := a != nil && a.check(op).shared != nil
 	if len(elems) <= cap(s)-len(s) {
 		return append(s, elems...), nil
 	}
-	if a != nil && a.kind == kindShared {
+	if shared {
 		g := s
-		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = appendTo(op, part, s, elems)
+		err := a.locked(op, func(in *Arena) (err error) {
+			g, err = appendTo(op, in, s, elems)
 			return err
 		})
 		return g, err
@@ -65,16 +63,17 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 // reserve is s with room for n elements in all, more than it has: s itself, longer, or a copy. What
 // lies behind its length may be anything that is no pointer and no bool.
 func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error) {
-	if a.kind == kindShared {
+	st := a.check(op)
+	if st.shared != nil {
 		var g []T
-		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = reserve(op, part, d, s, n)
+		err := a.locked(op, func(in *Arena) (err error) {
+			g, err = reserve(op, in, d, s, n)
 			return err
 		})
 		return g, err
 	}
 	want := grown(uintptr(n), uintptr(cap(s)), d.size)
-	if b := a.growing(op, d); b != nil {
+	if b := st.growing(op, d); b != nil {
 		old := unsafex.DataOf(s)
 		if more := b.extend(unsafex.PtrAddr(old), uintptr(cap(s))*d.size, uintptr(n)*d.size, want*d.size, d.size, false); more != 0 {
 			return unsafex.SliceOf[T](old, len(s), int(more/d.size)), nil
@@ -95,16 +94,12 @@ func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error)
 }
 
 // growing is the bump in whose chunk a slice of the type could grow, or nil.
-func (a *Arena) growing(op string, d *typeDesc) *bump {
-	switch {
-	case a.kind == kindHeap || a.debug.apart() || d.size == 0:
+func (s *state) growing(op string, d *typeDesc) *bump {
+	if s.from.single || s.debug.apart() || d.size == 0 {
 		return nil
-	case a.kind == kindFixed && d.flow == byteFlow:
-		return a.words
-	case a.kind.offHeap():
-		d.checkOffHeap(op)
 	}
-	return a.bumpFor(d)
+	s.from.admit(op, d)
+	return s.bumpFor(d)
 }
 
 // grown is how many elements a slice of capacity old that must hold n gets: twice as many as before

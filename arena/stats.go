@@ -28,35 +28,29 @@ func (a *Arena) Stats() Stats {
 	if a == nil {
 		return Stats{}
 	}
-	a.check("Stats")
 	var s Stats
-	if a.kind == kindShared {
-		s = a.statsShared()
-	} else {
-		a.addStats(&s)
-		a.eachType(func(any) { s.Types++ })
-		s.Held = a.rec.held.Load()
-	}
-	if a.rec.kind == kindHeap || a.rec.kind.offHeap() && a.debug.apart() {
-		s.InUse = s.Held
-	}
-	s.Retained = s.Held - s.InUse
+	a.inside("Stats", func(in *Arena) { s = in.count() })
 	return s
 }
 
-func (a *Arena) addStats(s *Stats) {
-	s.InUse += a.debug.bytes()
-	if a.maps != nil && !a.rec.kind.offHeap() {
-		s.InUse += a.maps.inUse
+func (s *state) count() Stats {
+	n := Stats{InUse: s.debug.bytes(), Held: s.rec.held.Load(), Types: s.types()}
+	if s.maps != nil && !s.from.outside {
+		n.InUse += s.maps.inUse
 	}
-	a.each(func(b *bump) {
+	s.each(func(b *bump) {
 		if b.chunk != &noChunk {
-			s.count(b.chunk, b.chunk.next)
+			n.count(b.chunk, b.chunk.next)
 		}
 		for _, list := range []*chunk{b.full, b.large, b.spare, b.spareLarge} {
-			s.count(list, nil)
+			n.count(list, nil)
 		}
 	})
+	if s.from.single || s.from.outside && s.debug.apart() {
+		n.InUse = n.Held
+	}
+	n.Retained = n.Held - n.InUse
+	return n
 }
 
 func (s *Stats) count(list, end *chunk) {
@@ -91,7 +85,7 @@ func ReadTotals() Totals {
 		n := r.held.Load()
 		t.Arenas++
 		t.Held += n
-		if r.kind.offHeap() {
+		if r.from.outside {
 			t.OffHeap += n
 		}
 		if leaked {
@@ -114,8 +108,7 @@ func (a *Arena) SetLimit(n int64) (old int64) {
 	if a == nil {
 		return 0
 	}
-	a.check("SetLimit")
-	return a.rec.limit.Swap(n)
+	return a.check("SetLimit").rec.limit.Swap(n)
 }
 
 // charge counts n more bytes, or says that the limit forbids them.
@@ -127,34 +120,27 @@ func (r *record) charge(n int64) error {
 }
 
 // chargeHeap is charge for n bytes of the Go heap.
-func (a *Arena) chargeHeap(n int64) error {
-	err := a.rec.charge(n)
+func (s *state) chargeHeap(n int64) error {
+	err := s.rec.charge(n)
 	if err == nil {
-		a.changed() // An older copy of the arena, or of this part of a shared one, has a smaller figure.
-		a.onHeap += n
+		s.onHeap += n
 	}
 	return err
 }
 
-// dischargeHeap takes back what a charged beyond left bytes. Other parts of a shared arena may
-// charge meanwhile.
-func (a *Arena) dischargeHeap(left int64) {
-	a.rec.held.Add(left - a.onHeap)
-	a.onHeap = left
+// dischargeHeap takes back what was charged beyond left bytes.
+func (s *state) dischargeHeap(left int64) {
+	s.rec.held.Add(left - s.onHeap)
+	s.onHeap = left
 }
 
-// fits counts n more bytes, unless the limit forbids them. Several parts of a shared arena may ask
-// at once: no request is refused because of another that was refused.
+// fits counts n more bytes, unless the limit forbids them.
 func (r *record) fits(n int64) bool {
-	for {
-		held, l := r.held.Load(), r.limit.Load()
-		if l > 0 && held+n > l {
-			return false
-		}
-		if r.held.CompareAndSwap(held, held+n) {
-			return true
-		}
+	if l := r.limit.Load(); l > 0 && r.held.Load()+n > l {
+		return false
 	}
+	r.held.Add(n)
+	return true
 }
 
 // aheadShare is the share of a limit that plans of arenas without reuse may fill ([bump.plan]).
@@ -191,88 +177,46 @@ func (r *record) beyond(n int64) error {
 // acquire is an empty chunk of a class for b. Where one is refused, spare chunks go first, so that
 // no round fails for what the one before it left; then it is a smaller one, down to one that just
 // holds n bytes.
-func (a *Arena) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
+func (s *state) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
 	switch {
-	case a.kind == kindFixed:
-		return nil, a.full()
-	case a.kind == kindOffHeap:
-		_ = a.off.Name() // As in NewOffHeap, and before anything is counted.
+	case s.from.fixed:
+		return nil, s.full()
+	case s.from.outside:
+		_ = s.from.purpose.Name() // As in NewOffHeap, and before anything is counted.
 	}
-	c, err := a.tryAcquire(b, class)
-	if c == nil && a.giveUpSpare() {
-		c, err = a.tryAcquire(b, class)
+	c, err := s.from.acquire(b, class)
+	if c == nil && s.releaseSpare() {
+		c, err = s.from.acquire(b, class)
 	}
 	for least := classOf(n + goHeader); c == nil && class > least; {
 		class = max(class, least+8) - 8 // Half of it.
-		c, err = a.tryAcquire(b, class)
+		c, err = s.from.acquire(b, class)
 	}
 	if c == nil && err == nil {
-		err = a.rec.beyond(int64(classBytes(class)))
+		err = s.rec.beyond(int64(classBytes(class)))
 	}
 	return c, err
 }
 
-// tryAcquire is an empty chunk of just this class, or nil without an error if a's limit forbids it.
-func (a *Arena) tryAcquire(b *bump, class uint8) (*chunk, error) {
-	if !a.rec.fits(int64(classBytes(class))) {
-		return nil, nil
-	}
-	if a.kind.offHeap() {
-		return a.acquireOffHeap(b, class)
-	}
-	store.charge(int64(classBytes(class)))
-	var c *chunk
-	if s := (shelf{b.desc, class}); !a.debug.apart() {
-		if !a.noReuse {
-			c = store.get(s)
-		}
-		if c == nil {
-			c = proven.get(s)
-		}
-	}
-	if c == nil {
-		c = makeChunk(b.desc, class)
-	}
-	c.owner.Store(a.rec)
-	return c, nil
-}
-
-// giveUpSpare frees the chunks that Reset, Rewind or a Pool left empty, and says whether there were
-// some. A fixed arena keeps its one chunk.
-func (a *Arena) giveUpSpare() bool {
-	if a.kind == kindFixed {
+// releaseSpare gives up the chunks that Reset, Rewind or a Pool left empty, and says whether there
+// were some. A fixed arena keeps its one chunk.
+func (s *state) releaseSpare() bool {
+	if s.from.fixed {
 		return false
 	}
 	var out *chunk
-	a.changed()
-	a.each(func(b *bump) {
+	dropped := false
+	s.each(func(b *bump) {
+		if c := b.chunk; c != &noChunk && c.used == 0 && !s.from.outside {
+			// A decoder may have its cursor, so it must not become another arena's.
+			b.use(&noChunk)
+			s.abandonChunk(c)
+			dropped = true
+		}
 		b.putAside()
 		keepUpTo(&b.spareLarge, 0, &out)
 		keepUpTo(&b.spare, 0, &out)
 	})
-	a.giveUp(out)
-	return a.giveUpSpareMaps() || out != nil
-}
-
-// giveUp gives empty chunks, linked by next, to the store.
-func (a *Arena) giveUp(list *chunk) {
-	if list == nil {
-		return
-	}
-	if list.off {
-		a.giveUpOffHeap(list)
-		return
-	}
-	var n int64
-	for c := list; c != nil; c = c.next {
-		n += c.bytes()
-		c.disown()
-	}
-	a.rec.held.Add(-n)
-	store.charge(-n)
-	if a.debug.apart() {
-		quarantine.put(list, a.debug.quarantined())
-		return
-	}
-	store.put(list)
+	s.release(out)
+	return s.releaseSpareMaps() || dropped || out != nil
 }

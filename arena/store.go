@@ -44,7 +44,8 @@ type shard struct {
 
 // A shelf is what a chunk can serve.
 type shelf struct {
-	desc  *typeDesc // Nil: any data without pointers and bools.
+	desc  *typeDesc // Of typed chunks.
+	flow  flow
 	class uint8
 }
 
@@ -114,7 +115,7 @@ func (s *chunkStore) put(list *chunk) {
 			s.kept.Add(-n)
 			drop(c)
 		} else {
-			k := shelf{c.desc, c.class}
+			k := shelf{c.desc, c.flow, c.class}
 			c.checkKept(k)
 			if sh.lists == nil {
 				sh.lists = make(map[shelf]*chunk)
@@ -129,10 +130,12 @@ func (s *chunkStore) put(list *chunk) {
 	s.wake()
 }
 
-// drop leaves a chunk to the collector.
+// drop leaves a chunk to the collector. Nothing that still has its cursor keeps its memory alive.
 func drop(c *chunk) {
 	c.next = nil
 	index.remove(c)
+	c.cursor = cursor{}
+	c.mem = reflect.Value{}
 }
 
 // charge counts bytes that a live arena takes, or gives back if n is negative.
@@ -206,9 +209,9 @@ const goHeader = 8
 
 // makeChunk makes a chunk of a class on the Go heap. A class of typed chunks has room for a value.
 // A typed chunk is a []T to the collector (GC-6).
-func makeChunk(d *typeDesc, class uint8) *chunk {
+func makeChunk(f flow, d *typeDesc, class uint8) *chunk {
 	bytes := classBytes(class)
-	c := newChunk(d, class, nil, bytes)
+	c := newChunk(f, d, class, nil, bytes)
 	if d == nil {
 		c.base = unsafex.DataOf(make([]uint64, bytes/8))
 	} else {

@@ -70,20 +70,15 @@ func view[S ~string | ~[]byte](s S) []byte {
 //
 //go:noinline
 func text(op string, a *Arena, s []byte) ([]byte, error) {
-	if a != nil && a.kind == kindShared {
-		if p := a.textPinned(s); p != nil {
-			return unsafex.SliceOf[byte](p, len(s), len(s)), nil
-		}
-	}
 	return written(op, a, len(s), func(b []byte) { copy(b, s) })
 }
 
 // written is n bytes in a, or on the Go heap if a says so, which write overwrites before another
 // goroutine can free them.
 func written(op string, a *Arena, n int, write func([]byte)) (b []byte, err error) {
-	if a != nil && a.kind == kindShared && !a.broken() {
-		err = a.inPart(op, func(part *Arena) (err error) {
-			b, err = written(op, part, n, write)
+	if a != nil && a.check(op).shared != nil {
+		err = a.locked(op, func(in *Arena) (err error) {
+			b, err = written(op, in, n, write)
 			return err
 		})
 		return b, err

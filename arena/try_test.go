@@ -140,7 +140,7 @@ func TestTry(t *testing.T) {
 	} {
 		for _, w := range needs {
 			a := make()
-			if w.strings && a != nil && a.rec.kind.offHeap() {
+			if w.strings && a != nil && a.from.outside {
 				a.Free()
 				continue
 			}

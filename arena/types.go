@@ -86,22 +86,6 @@ func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 	d.path = typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]()).PointerPath
 }
 
-// checkOffHeap panics if values of the type must not live off the heap.
-func (d *typeDesc) checkOffHeap(op string) {
-	if d.path != "" {
-		panic(fmt.Errorf("arena: %s of %s in an off-heap arena: the type holds a Go pointer, which the collector would not see: %s; use NewArena for it, or replace pointers by offheap.Ref", op, d.typ, d.path))
-	}
-}
-
-// checkFixed panics if values of the type must not live in a fixed arena, whose memory serves any
-// type and is other data's afterwards.
-func (d *typeDesc) checkFixed(op string) {
-	d.checkOffHeap(op)
-	if d.flow == typedFlow {
-		panic(fmt.Errorf("arena: %s of %s in a fixed arena: the type holds a bool or is self-contained, so that its memory must stay its own; use a number for the bool, or NewOffHeap", op, d.typ))
-	}
-}
-
 // maxBytes bounds one block: 64 GiB, or 512 MiB on 32-bit systems. What the Go heap cannot give
 // ends the process without an error, so that the impossible must be refused before.
 const maxBytes = 1 << (29 + 7*(^uint(0)>>63))

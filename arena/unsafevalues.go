@@ -34,16 +34,7 @@ func (a *Arena) UnsafeNew(t *UnsafeType) (unsafe.Pointer, error) {
 //go:noinline
 func (a *Arena) unsafeNewSlow(t *UnsafeType) (unsafe.Pointer, error) {
 	if a != nil && t.size != 0 {
-		var p unsafe.Pointer
-		switch {
-		case a.kind != kindShared:
-			p = a.cutProbed(t.desc.key, t.size, t.desc.align)
-		case t.desc.flow == byteFlow:
-			p = a.cutOddPinned(t.desc.key, t.size, t.desc.align)
-		default:
-			p = a.cutPinned(t.desc.key, t.size)
-		}
-		if p != nil {
+		if p := a.cutProbed(t.desc.key, t.size, t.desc.align); p != nil {
 			return p, nil
 		}
 	}
@@ -68,13 +59,7 @@ func (a *Arena) unsafeMakeSliceSlow(t *UnsafeType, n int) (unsafe.Pointer, error
 		panic(fmt.Errorf("arena: UnsafeMakeSlice of %s: negative length %d", t, n))
 	}
 	if a != nil && uint(n-1) < uint(t.small) {
-		var p unsafe.Pointer
-		if a.kind == kindShared {
-			p = a.cutPinned(t.key, uintptr(n)*t.size)
-		} else {
-			p = a.probe(t.key).take(uintptr(n) * t.size)
-		}
-		if p != nil {
+		if p := a.probe(t.key).take(uintptr(n) * t.size); p != nil {
 			return p, nil
 		}
 	}
@@ -99,9 +84,9 @@ func (c *UnsafeCursor) Take(n uintptr) unsafe.Pointer { return c.take(n) }
 // nil, it has no room either.
 func (a *Arena) UnsafeCursor(t *UnsafeType) *UnsafeCursor {
 	if a == nil {
-		return &noCursor
+		return &noChunk.cursor
 	}
-	return a.elsewhere(a.cursorOf(t.key), t.key)
+	return a.probe(t.key)
 }
 
 // UnsafeBytes returns n bytes in a, or on the Go heap if a is nil. They are not cleared: they may hold
@@ -149,11 +134,13 @@ func (a *Arena) UnsafeGrow(t *UnsafeType, p unsafe.Pointer, length, capacity, wa
 	}
 	const op = "UnsafeGrow"
 	if a != nil {
-		if a.broken() {
-			a.misused(op)
-		}
-		if a.kind == kindShared && want > capacity {
-			return a.growInPart(t, p, length, capacity, want)
+		if s := a.check(op); s.shared != nil && want > capacity {
+			g, room := p, capacity
+			err := a.locked(op, func(in *Arena) (err error) {
+				g, room, err = in.UnsafeGrow(t, p, length, capacity, want)
+				return err
+			})
+			return g, room, err
 		}
 	}
 	if want <= capacity {
@@ -183,18 +170,17 @@ func (a *Arena) UnsafeGrow(t *UnsafeType, p unsafe.Pointer, length, capacity, wa
 }
 
 // wordsOf is the cursor for values of t, if slices of t can grow and shrink by it alone: the values
-// are whole words, and no debug mode counts them. A bump is not needed then, so that an arena of a
-// Pool stays asleep.
+// are whole words, and no debug mode counts them.
 func (a *Arena) wordsOf(t *UnsafeType) *cursor {
-	if t.size%8 != 0 || a.kind != kindGo || a.debug != nil {
-		return &noCursor
+	if t.size%8 != 0 || a.debug != nil {
+		return &noChunk.cursor
 	}
-	return a.elsewhere(a.cursorOf(t.key), t.key)
+	return a.probe(t.key)
 }
 
 // growFast is UnsafeGrow if the cursor has room for at least want values, more than capacity, or nil.
 func (a *Arena) growFast(t *UnsafeType, p unsafe.Pointer, length, capacity, want int) (unsafe.Pointer, int) {
-	if uint(want) > uint(t.small)/2 || a.broken() {
+	if uint(want) > uint(t.small)/2 || !a.direct() {
 		return nil, 0
 	}
 	c := a.wordsOf(t)
@@ -229,7 +215,7 @@ func (a *Arena) trimFast(t *UnsafeType, p unsafe.Pointer, length, capacity int) 
 		return false
 	}
 	end := c.used - uintptr(capacity-length)*t.size
-	if end < uintptr(c.floor) || c.floor == noTrim {
+	if end < c.floor {
 		return false
 	}
 	if invariants.Enabled {
@@ -237,16 +223,6 @@ func (a *Arena) trimFast(t *UnsafeType, p unsafe.Pointer, length, capacity int) 
 	}
 	c.used = end
 	return true
-}
-
-// growInPart is UnsafeGrow in one of the parts of a shared arena.
-func (a *Arena) growInPart(t *UnsafeType, p unsafe.Pointer, length, capacity, want int) (unsafe.Pointer, int, error) {
-	g, room := p, capacity
-	err := a.inPart("UnsafeGrow", func(part *Arena) (err error) {
-		g, room, err = part.UnsafeGrow(t, p, length, capacity, want)
-		return err
-	})
-	return g, room, err
 }
 
 // UnsafeTrim gives the last values of a slice back to a, so that the next value of t lies where they
@@ -263,21 +239,14 @@ func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 	if a == nil || length == capacity {
 		return capacity
 	}
-	if a.broken() {
-		a.misused(op)
+	if s := a.check(op); s.shared != nil {
+		left := capacity
+		a.inside(op, func(in *Arena) { left = in.UnsafeTrim(t, p, length, capacity) })
+		return left
 	}
 	if a.trimFast(t, p, length, capacity) {
 		runtime.KeepAlive(p)
 		return length
-	}
-	if a.kind == kindShared { // The part that it was cut from is not known.
-		defer a.lockAll(op)()
-		for _, part := range a.parts {
-			if n := part.UnsafeTrim(t, p, length, capacity); n != capacity {
-				return n
-			}
-		}
-		return capacity
 	}
 	b := a.growing(op, t.desc)
 	if b == nil || !b.trim(unsafex.PtrAddr(p), uintptr(length)*t.size, uintptr(capacity)*t.size) {
@@ -309,7 +278,7 @@ func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 // UnsafeGoMap panics if t is no map type or hint is negative. If a limit refuses the map, it returns
 // an error that errors.Is [offheap.ErrLimit].
 func (a *Arena) UnsafeGoMap(t *UnsafeType, hint int) (unsafe.Pointer, error) {
-	if a != nil && a.maps != nil && hint == 0 && !a.broken() {
+	if a != nil && hint == 0 && a.direct() && a.maps != nil {
 		if g := a.maps.again(t.desc); g != nil {
 			return g.v.UnsafePointer(), nil
 		}
@@ -336,17 +305,17 @@ func (b *bump) trim(addr, left, size uintptr) bool {
 	if b.flow == wordFlow { // In a fixed arena bytes lie among words.
 		end = (end + 7) &^ 7
 	}
-	if end >= c.used || end < b.floor {
+	if end >= c.used || end < c.floor {
 		return false
 	}
 	b.look()
-	if invariants.Enabled && b.flow != byteFlow && b.arena().kind != kindFixed { // Bytes need not be zero, and lie among words there.
+	if invariants.Enabled && b.flow != byteFlow && !b.in.from.fixed { // Bytes need not be zero, and lie among words there.
 		checkTrim(c.base, end, c.used, b.name())
 	}
 	if b.flow == byteFlow { // Bytes need not be zero: the next values are cleared up to dirty.
 		c.dirty = max(c.dirty, c.used)
 	}
-	if b.arena().kind == kindFixed { // Bytes lie among words, which must be zero.
+	if b.in.from.fixed { // Bytes lie among words, which must be zero.
 		unsafex.ClearAt(unsafex.Add(c.base, end), c.used-end)
 	}
 	c.used = end

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime"
 
+	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/owner"
 	"github.com/freehold-go/freehold/internal/unsafex"
@@ -41,9 +42,9 @@ func NewWith(o Options) *Arena {
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
 	if o.Shared {
-		a.startShared(kindShared, made, o)
+		a.startShared(goMemory(), made, o)
 	} else {
-		a.start(kindGo, made, o)
+		a.start(&a.freshState, goMemory(), made, o)
 	}
 	return &a.Arena
 }
@@ -66,17 +67,17 @@ func NewOffHeap(o Options) *Arena {
 	if o.NoReuse {
 		refuseNoReuse("NewOffHeap")
 	}
-	a := &freshArena{Arena: Arena{off: o.Purpose}}
-	if a.off == nil {
-		a.off = offheap.NewPurpose("arena")
+	if o.Purpose == nil {
+		o.Purpose = offheap.NewPurpose("arena")
 	}
-	_ = a.off.Name() // It panics if the Purpose is a copy or a zero value.
+	_ = o.Purpose.Name() // It panics if the Purpose is a copy or a zero value.
+	a, from := new(freshArena), &source{name: offHeapName, outside: true, purpose: o.Purpose}
 	var made [1]uintptr
 	runtime.Callers(2, made[:])
 	if o.Shared {
-		a.startShared(kindOffHeap, made, o)
+		a.startShared(from, made, o)
 	} else {
-		a.start(kindOffHeap, made, o)
+		a.start(&a.freshState, from, made, o)
 	}
 	return &a.Arena
 }
@@ -101,15 +102,15 @@ func newFixed(n int) (*Arena, error) {
 		return nil, outOfMemory("NewFixed: %d bytes", n)
 	}
 	n = (max(n, 8) + 7) &^ 7
-	f := &freshArena{Arena: Arena{off: offheap.NewPurpose("arena")}}
-	a := &f.Arena
-	_ = a.off.Name() // As in NewOffHeap.
+	from := &source{name: fixedName, outside: true, fixed: true, purpose: offheap.NewPurpose("arena")}
+	_ = from.purpose.Name() // As in NewOffHeap.
+	a := new(freshArena)
 	var made [1]uintptr
 	runtime.Callers(3, made[:])
-	f.start(kindFixed, made, Options{})
+	a.start(&a.freshState, from, made, Options{})
 	if a.debug.apart() {
 		a.rec.limit.Store(int64(n))
-		return a, nil
+		return &a.Arena, nil
 	}
 	allocated := false
 	defer func() {
@@ -117,38 +118,125 @@ func newFixed(n int) (*Arena, error) {
 			unregister(a.rec)
 		}
 	}()
-	block, err := makeBlock(a.off, nil, n)
+	block, err := makeBlock(from.purpose, nil, n)
 	if err != nil {
 		return nil, fmt.Errorf("arena: NewFixed: %w", err)
 	}
 	allocated = true
 	unsafex.ClearAt(block, uintptr(n)) // The system lends the pages now.
-	c := newChunk(nil, 0, block, uintptr(n))
-	c.off = true
-	a.noteChunk(c)
-	c.owner.Store(a.rec)
-	index.add(c)
+	c := newChunk(wordFlow, nil, 0, block, uintptr(n))
 	a.words.spare = c
 	a.rec.held.Store(int64(n))
-	a.rec.noteLeak()
-	return a, nil
+	a.own(c)
+	return &a.Arena, nil
 }
 
-// allocFixed is alloc in a fixed arena, where data of all kinds shares the one chunk, in whole
-// words.
-func (a *Arena) allocFixed(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
-	d.checkFixed(op)
-	if size == 0 {
+// A source is where the chunks of an arena come from, and where they go. The kinds of arenas differ in
+// nothing else.
+type source struct {
+	name    string
+	outside bool // Chunks lie outside the Go heap: they take no Go pointers, and must be freed.
+	fixed   bool // There is one chunk, of words, which serves all data.
+	single  bool // The kill switch: there are no chunks, and each value is an object of the Go heap.
+	purpose *offheap.Purpose
+}
+
+// The names of sources, in [Info]. A shared arena on Go memory has a name of its own.
+const (
+	goName      = "Go memory"
+	sharedName  = "shared"
+	offHeapName = "off-heap"
+	fixedName   = "fixed"
+	singleName  = "Go heap"
+)
+
+var (
+	fromGo     = source{name: goName}
+	fromShared = source{name: sharedName}
+	fromSingle = source{name: singleName, single: true}
+)
+
+// goMemory is the source of arenas on memory of the Go heap.
+func goMemory() *source {
+	if freehold.HeapMode() {
+		return &fromSingle
+	}
+	return &fromGo
+}
+
+// onGo says whether chunks lie on the Go heap.
+func (f *source) onGo() bool { return !f.outside && !f.single }
+
+// leaves says whether an arena with the options leaves its chunks to the collector.
+func (f *source) leaves(o Options) bool {
+	if f.outside && freehold.NoReuseMode() {
+		sayOffHeapReuses()
+	}
+	return f.onGo() && (o.NoReuse || freehold.NoReuseMode())
+}
+
+// takes says whether values of the type may lie there. The memory of a fixed arena serves any type,
+// and is other data's afterwards.
+func (f *source) takes(d *typeDesc) bool {
+	return !f.outside || d.path == "" && !(f.fixed && d.flow == typedFlow)
+}
+
+// admit panics if values of the type must not lie there.
+func (f *source) admit(op string, d *typeDesc) {
+	switch {
+	case f.takes(d):
+	case d.path != "":
+		panic(fmt.Errorf("arena: %s of %s in an off-heap arena: the type holds a Go pointer, which the collector would not see: %s; use NewArena for it, or replace pointers by offheap.Ref", op, d.typ, d.path))
+	default:
+		panic(fmt.Errorf("arena: %s of %s in a fixed arena: the type holds a bool or is self-contained, so that its memory must stay its own; use a number for the bool, or NewOffHeap", op, d.typ))
+	}
+}
+
+// acquire is an empty chunk of just this class for b, or nil without an error if the limit forbids it.
+func (f *source) acquire(b *bump, class uint8) (*chunk, error) {
+	s := b.in
+	if !s.rec.fits(int64(classBytes(class))) {
 		return nil, nil
 	}
-	if a.debug != nil {
-		return a.allocDebug(op, d, n, size, zero)
+	if f.outside {
+		return s.acquireOffHeap(b, class)
 	}
-	p, err := a.words.cut((size+7)&^7, 8, zero)
-	if err == nil && d.flow == wordFlow {
-		a.cache(d.key, a.words.cursor)
+	store.charge(int64(classBytes(class)))
+	k := shelf{b.desc, b.flow, class}
+	var c *chunk
+	if !s.debug.apart() {
+		if !s.noReuse {
+			c = store.get(k)
+		}
+		if c == nil {
+			c = proven.get(k)
+		}
 	}
-	return p, err
+	if c == nil {
+		c = makeChunk(b.flow, b.desc, class)
+	}
+	c.owner.Store(s.rec)
+	return c, nil
+}
+
+// release takes empty chunks, linked by next, which no slot leads to.
+func (f *source) release(s *state, list *chunk) {
+	if f.outside {
+		s.releaseOffHeap(list)
+		return
+	}
+	var n int64
+	for c := list; c != nil; c = c.next {
+		n += c.bytes()
+		c.owner.Store(nil)
+	}
+	s.rec.held.Add(-n)
+	store.charge(-n)
+	if s.debug.apart() {
+		quarantine.put(list, s.debug.quarantined())
+		return
+	}
+	store.put(list)
 }
 
 // makeBlock makes a block of offheap for n values of t, which no other type gets if t holds bools or
@@ -161,12 +249,6 @@ func makeBlock(p *offheap.Purpose, t reflect.Type, n int) (unsafex.Ptr, error) {
 	return unsafex.Pointer(addr), nil
 }
 
-// full is the error of a fixed arena for what does not fit.
-func (a *Arena) full() error {
-	return fmt.Errorf("arena: arena %d, which has a fixed size of %d bytes (NewFixed) and was made by %s, is full: Reset it, or make it larger: %w",
-		a.id, a.rec.held.Load(), a.place(), offheap.ErrLimit)
-}
-
 func init() {
 	owner.Register(func(addr uintptr) string {
 		if id, known := ownerOf(addr); known && id != 0 {
@@ -176,11 +258,10 @@ func init() {
 	})
 }
 
-// acquireOffHeap is tryAcquire for memory outside the Go heap.
-func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
+// acquireOffHeap is [source.acquire] outside the Go heap. The caller has counted the bytes.
+func (s *state) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	bytes := classBytes(class)
-	c := newChunk(b.desc, class, nil, bytes)
-	c.off = true
+	c := newChunk(b.flow, b.desc, class, nil, bytes)
 	n := bytes
 	if b.desc == nil {
 		c.dirty = bytes
@@ -190,46 +271,52 @@ func (a *Arena) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	}
 	defer func() {
 		if c.base == nil { // An error, or the panic of a Purpose that finds a write to a freed block.
-			a.rec.held.Add(-int64(bytes))
+			s.rec.held.Add(-int64(bytes))
 		}
 	}()
 	var err error
-	c.base, err = makeBlock(a.off, c.typ(), int(n))
+	c.base, err = makeBlock(s.from.purpose, c.typ(), int(n))
 	if err != nil {
 		return nil, fmt.Errorf("arena: %w", err)
 	}
-	a.noteChunk(c)
-	a.rec.noteLeak()
-	c.owner.Store(a.rec)
-	index.add(c)
+	s.own(c)
 	return c, nil
 }
 
-// giveUpOffHeap gives empty chunks, linked by next, back to offheap. If offheap refuses one, because
+// own makes a new chunk outside the Go heap the arena's.
+func (s *state) own(c *chunk) {
+	c.off = true
+	s.noteChunk(c)
+	c.owner.Store(s.rec)
+	index.add(c)
+	s.rec.noteLeak()
+}
+
+// releaseOffHeap gives empty chunks, linked by next, back to offheap. If offheap refuses one, because
 // unsafe code has damaged it, the chunk is lost and the others are given back; see tellLate.
-func (a *Arena) giveUpOffHeap(list *chunk) {
+func (s *state) releaseOffHeap(list *chunk) {
 	for c := list; c != nil; c = c.next {
-		c.disown()
+		c.owner.Store(nil)
 		index.remove(c)
 		if debugmode.On() { // So that it counts as the arena's no longer.
 			debugmode.Freeing(unsafex.PtrAddr(c.base), "Free")
 		}
-		a.freeChunk(c)
-		if a.kind != kindFixed {
-			a.rec.held.Add(-c.bytes())
+		s.freeChunk(c)
+		if !s.from.fixed {
+			s.rec.held.Add(-c.bytes())
 		}
 		runtime.KeepAlive(c)
 	}
-	a.rec.noteLeak()
+	s.rec.noteLeak()
 }
 
 // freeChunk frees the block of c. tellLate panics with the first refusal.
-func (a *Arena) freeChunk(c *chunk) {
+func (s *state) freeChunk(c *chunk) {
 	freed := false
 	defer func() {
 		if !freed {
 			v := recover()
-			a.rec.refused.CompareAndSwap(nil, &v)
+			s.rec.refused.CompareAndSwap(nil, &v)
 		}
 	}()
 	owner.Free(unsafex.PtrAddr(c.base), c.typ())
@@ -242,4 +329,10 @@ func (c *chunk) typ() reflect.Type {
 		return nil
 	}
 	return c.desc.typ
+}
+
+// full is the error of a fixed arena for what does not fit.
+func (s *state) full() error {
+	return fmt.Errorf("arena: arena %d, which has a fixed size of %d bytes (NewFixed) and was made by %s, is full: Reset it, or make it larger: %w",
+		s.self.id, s.rec.held.Load(), s.self.place(), offheap.ErrLimit)
 }
