@@ -311,18 +311,16 @@ func allocType(op string, a *Arena, t reflect.Type, n int) (unsafex.Ptr, error) 
 // alloc is memory for n values, zero if zero says so; otherwise the caller overwrites all of it. It
 // is nil without an error if the values must come from the Go heap: a is nil, the kill switch is
 // on, or there are no bytes.
-func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (p unsafex.Ptr, err error) {
+func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, error) {
 	size, err := d.bytesFor(n)
 	if err != nil || a == nil {
 		return nil, err
 	}
 	s := a.check(op)
 	if s.shared != nil {
-		err = a.locked(op, func(in *Arena) (err error) {
-			p, err = in.alloc(op, d, n, zero)
-			return err
-		})
-		return p, err
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		return in.alloc(op, d, n, zero)
 	}
 	if s.debug != nil {
 		defer s.begin(op).done()

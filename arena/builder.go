@@ -172,8 +172,9 @@ func (b *Builder) grow(n int) error {
 		u.buf = slices.Grow(u.buf, n)
 		return nil
 	}
-	u.a.check(op) // If a copy of another arena was written over it, the Builder would not notice that one's Reset.
-	buf, err := reserve(op, u.a, describe[byte](), u.buf, len(u.buf)+n)
+	in, lock := u.a.lock(op)
+	defer lock.unlock()
+	buf, err := reserve(op, in, describe[byte](), u.buf, len(u.buf)+n)
 	if err != nil {
 		return err
 	}

@@ -99,7 +99,7 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 		b.spare = c.next
 	} else {
 		var err error
-		if c, err = b.in.acquire(b, max(b.in.rec.modest(b.grow), classOf(n+goHeader)), n); err != nil {
+		if c, err = b.in.acquire(b, max(b.in.rec.modest(b.grow), b.classFor(n)), n); err != nil {
 			return nil, err
 		}
 		b.round += c.size
@@ -111,6 +111,9 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 	b.use(c)
 	return c, nil
 }
+
+// classFor is the class of the smallest chunk with room for n bytes.
+func (b *bump) classFor(n uintptr) uint8 { return classOf(n + b.in.from.lead(b.desc)) }
 
 // most is the size of the largest block that gets no chunk of its own.
 func (b *bump) most() uintptr {
@@ -150,7 +153,7 @@ func (b *bump) moreLarge(n uintptr) (*chunk, error) {
 		*at = c.next
 	} else {
 		var err error
-		if c, err = b.in.acquire(b, classOf(n+goHeader), n); err != nil {
+		if c, err = b.in.acquire(b, b.classFor(n), n); err != nil {
 			return nil, err
 		}
 		b.growNext()

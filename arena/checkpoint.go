@@ -47,11 +47,11 @@ func (a *Arena) Checkpoint() Checkpoint {
 		defer s.begin("Checkpoint").done()
 	}
 	c := Checkpoint{a.id, registry.last.Add(1)}
-	a.inside("Checkpoint", func(in *Arena) {
-		in.partChunks()
-		in.checkpoint(c)
-		in.rec.noteCheckpoint(c.serial)
-	})
+	in, lock := a.lock("Checkpoint")
+	defer lock.unlock()
+	in.partChunks()
+	in.checkpoint(c)
+	in.rec.noteCheckpoint(c.serial)
 	return c
 }
 
@@ -92,11 +92,11 @@ func (a *Arena) Rewind(c Checkpoint) {
 	if c.arena != a.id {
 		panic(misuse("Rewind", useOfMark, "of arena %d to a checkpoint of arena %d: rewind the arena that noted the checkpoint, or use a checkpoint of this arena", a.id, c.arena))
 	}
-	a.inside("Rewind", func(in *Arena) {
-		in.rewind("Rewind", c, in.abandons(GiveBack))
-		in.rec.noteRewind(c.serial)
-	})
-	a.tellLate()
+	in, lock := a.lock("Rewind")
+	defer lock.unlock()
+	in.rewind("Rewind", c, in.abandons(GiveBack))
+	in.rec.noteRewind(c.serial)
+	in.tellLate()
 }
 
 // marksOf finds the marks [from, to) of a checkpoint, none if it is stale.

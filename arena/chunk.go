@@ -18,6 +18,7 @@ type chunk struct {
 	cursor // First, so that the fast paths need one address.
 
 	size  uintptr
+	lead  uintptr // Bytes of the block in front of base, if off the Go heap.
 	dirty uintptr // Words and bytes: what lies behind it is zero. It lags behind used.
 
 	next *chunk
@@ -32,7 +33,7 @@ type chunk struct {
 	owner atomic.Pointer[record] // That of the arena, or nil.
 
 	// On 64-bit systems a chunk takes two cache lines, so that arenas of two Ps do not share one.
-	_ [16]byte
+	_ [8]byte
 }
 
 // An UnsafeCursor is the place where the next values of one type are cut from. A decoder that makes

@@ -84,9 +84,9 @@ func (a *Arena) Owns(v any) bool {
 	if a == nil || p == nil {
 		return false
 	}
-	owned := false
-	a.inside("Owns", func(in *Arena) { owned = in.owns(p) })
-	return owned
+	in, lock := a.lock("Owns")
+	defer lock.unlock()
+	return in.owns(p)
 }
 
 // owns says whether p leads to a value in a.

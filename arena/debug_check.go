@@ -93,9 +93,9 @@ func (a *Arena) Check() error {
 	if a == nil {
 		return nil
 	}
-	var err error
-	a.inside("Check", func(in *Arena) { err = in.checkValues() })
-	return err
+	in, lock := a.lock("Check")
+	defer lock.unlock()
+	return in.checkValues()
 }
 
 func (in *state) checkValues() error {

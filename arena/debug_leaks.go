@@ -43,7 +43,7 @@ func (r *record) noLeak() {
 // chunks.
 func (s *state) noteChunk(c *chunk) {
 	if debugmode.On() && debugmode.Current().Leaks {
-		debugmode.Add(debugmode.Block{Addr: unsafex.PtrAddr(c.base), Size: c.size, Owner: "arena", Arena: s.self.id, Type: "chunk", Alloc: s.rec.stack})
+		debugmode.Add(debugmode.Block{Addr: c.block(), Size: c.lead + c.size, Owner: "arena", Arena: s.self.id, Type: "chunk", Alloc: s.rec.stack})
 	}
 }
 

@@ -155,11 +155,12 @@ func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan) (out T, 
 		c.op, c.a, c.shared, c.plans = op, a, shared, plans
 		return c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
 	}
-	if shared {
-		err = a.locked(op, clone)
-	} else {
-		err = clone(a)
+	if a != nil {
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		a = in
 	}
+	err = clone(a)
 	if err != nil {
 		var zero T
 		return zero, err

@@ -27,12 +27,10 @@ func NewFrom[T any](a *Arena, v T) *T {
 //go:noinline
 func newFrom[T any](a *Arena, v T) (p *T, err error) {
 	const op = "NewFrom"
-	if a != nil && a.check(op).shared != nil {
-		err = a.locked(op, func(in *Arena) (err error) {
-			p, err = newFrom(in, v)
-			return err
-		})
-		return p, err
+	if a != nil {
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		a = in
 	}
 	if p, err = newValue[T](op, a); err == nil {
 		*p = v

@@ -53,11 +53,9 @@ func (a *Arena) goMap(op string, d *typeDesc, hint int) (v reflect.Value, err er
 	}
 	switch {
 	case s.shared != nil:
-		err = a.locked(op, func(in *Arena) (err error) {
-			v, err = in.goMap(op, d, hint)
-			return err
-		})
-		return v, err
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		return in.goMap(op, d, hint)
 	case s.from.single:
 		if err := s.chargeHeap(bytes); err != nil {
 			return v, err

@@ -27,17 +27,13 @@ func growSlice[T any](a *Arena, s []T, n int) ([]T, error) {
 	if n < 0 {
 		panic(fmt.Errorf("arena: %s: negative number of elements %d", op, n))
 	}
-	shared := a != nil && a.check(op).shared != nil
+	if a != nil {
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		a = in
+	}
 	if n <= cap(s)-len(s) {
 		return s, nil
-	}
-	if shared {
-		g := s
-		err := a.locked(op, func(in *Arena) (err error) {
-			g, err = growSlice(in, s, n)
-			return err
-		})
-		return g, err
 	}
 	d := describe[T]()
 	if uintptr(n) > d.most || uintptr(len(s)+n) > d.most {

@@ -16,8 +16,8 @@ func (a *Arena) check(op string) *state {
 	if s == nil || s.self != a {
 		a.misused(op)
 	}
-	if s.shared != nil {
-		s.shared.check(op)
+	if s.shared != nil && s.shared.freed.Load() {
+		s.shared.in.misused(op)
 	}
 	return s
 }

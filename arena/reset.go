@@ -25,16 +25,14 @@ func (a *Arena) free(op string, m Mode) {
 	if s.debug != nil {
 		defer s.begin(op).done()
 	}
-	if s.shared != nil {
-		must(a.locked(op, func(in *Arena) error {
-			in.end(op, m)
-			return nil
-		}))
-	} else {
-		s.end(op, m)
+	in, lock := a.lock(op)
+	defer lock.unlock()
+	in.end(op, m)
+	if lock != nil {
+		lock.freed.Store(true)
 	}
-	unregister(a.rec)
-	a.tellLate()
+	unregister(s.rec)
+	s.tellLate()
 }
 
 // tellLate panics with what offheap has found when the arena freed chunks: that it could not free one
@@ -154,11 +152,11 @@ func (a *Arena) Reset(m Mode) {
 	if m == NoReuse && s.from.outside {
 		refuseNoReuse("Reset")
 	}
-	a.inside("Reset", func(in *Arena) {
-		in.reset("Reset", m)
-		in.rec.noteReset()
-	})
-	a.tellLate()
+	in, lock := a.lock("Reset")
+	defer lock.unlock()
+	in.reset("Reset", m)
+	in.rec.noteReset()
+	in.tellLate()
 }
 
 // reset frees all values. op is what did it.

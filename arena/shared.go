@@ -5,12 +5,14 @@ package arena
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // A sharedArena is the arena behind a shared one, and its lock.
 type sharedArena struct {
-	mu sync.Mutex
-	in Arena
+	mu    sync.Mutex
+	freed atomic.Bool // Set under the lock.
+	in    Arena
 	freshState
 }
 
@@ -35,7 +37,7 @@ func (a *freshArena) startShared(from *source, made [1]uintptr, o Options) {
 	}
 	sh := new(sharedArena)
 	a.start(&a.freshState, from, made, o)
-	a.table, a.shared = nil, sh
+	a.table, a.debug, a.shared = nil, nil, sh
 	a.close()
 	sh.freshState.in.noReuse = a.noReuse
 	sh.freshState.in.prepare(&sh.freshState, from)
@@ -43,31 +45,28 @@ func (a *freshArena) startShared(from *source, made [1]uintptr, o Options) {
 	sh.in.rec, sh.in.id, sh.in.made = a.rec, a.id, a.made
 }
 
-// check panics if the arena was freed.
-func (sh *sharedArena) check(op string) {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	sh.in.check(op)
-}
-
-// locked calls f with the arena behind a shared one. f makes values and writes all that they begin
-// with: as long as it runs, no other goroutine frees them.
-func (a *Arena) locked(op string, f func(in *Arena) error) error {
-	sh := a.shared
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	sh.in.check(op)
-	return f(&sh.in)
-}
-
-// inside calls f with a or, if a is shared, with the arena behind it.
-func (a *Arena) inside(op string, f func(in *Arena)) {
-	if s := a.check(op); s.shared == nil {
-		f(a)
-		return
+// lock returns a or, if a is shared, the arena behind it, which the caller uses until unlock. A caller
+// that makes a value writes all that the value begins with before: as long as it has the lock, no other
+// goroutine frees the value.
+//
+//	in, lock := a.lock(op)
+//	defer lock.unlock()
+func (a *Arena) lock(op string) (in *Arena, lock *sharedArena) {
+	sh := a.check(op).shared
+	if sh == nil {
+		return a, nil
 	}
-	_ = a.locked(op, func(in *Arena) error {
-		f(in)
-		return nil
-	})
+	sh.mu.Lock()
+	if sh.freed.Load() {
+		sh.mu.Unlock()
+		sh.in.misused(op)
+	}
+	return &sh.in, sh
+}
+
+// unlock ends what lock began.
+func (sh *sharedArena) unlock() {
+	if sh != nil {
+		sh.mu.Unlock()
+	}
 }

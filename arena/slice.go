@@ -28,17 +28,13 @@ func Append[T any](a *Arena, s []T, elems ...T) []T {
 
 //go:noinline
 func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
-	shared := a != nil && a.check(op).shared != nil
+	if a != nil {
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		a = in
+	}
 	if len(elems) <= cap(s)-len(s) {
 		return append(s, elems...), nil
-	}
-	if shared {
-		g := s
-		err := a.locked(op, func(in *Arena) (err error) {
-			g, err = appendTo(op, in, s, elems)
-			return err
-		})
-		return g, err
 	}
 	d := describe[T]()
 	n := len(s) + len(elems)
@@ -63,17 +59,8 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 // reserve is s with room for n elements in all, more than it has: s itself, longer, or a copy. What
 // lies behind its length may be anything that is no pointer and no bool.
 func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error) {
-	st := a.check(op)
-	if st.shared != nil {
-		var g []T
-		err := a.locked(op, func(in *Arena) (err error) {
-			g, err = reserve(op, in, d, s, n)
-			return err
-		})
-		return g, err
-	}
 	want := grown(uintptr(n), uintptr(cap(s)), d.size)
-	if b := st.growing(op, d); b != nil {
+	if b := a.growing(op, d); b != nil {
 		old := unsafex.DataOf(s)
 		if more := b.extend(unsafex.PtrAddr(old), uintptr(cap(s))*d.size, uintptr(n)*d.size, want*d.size, d.size, false); more != 0 {
 			return unsafex.SliceOf[T](old, len(s), int(more/d.size)), nil

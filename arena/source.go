@@ -118,16 +118,16 @@ func newFixed(n int) (*Arena, error) {
 			unregister(a.rec)
 		}
 	}()
-	block, err := makeBlock(from.purpose, nil, n)
+	block, err := makeBlock(from.purpose, nil, n+goHeader)
 	if err != nil {
 		return nil, fmt.Errorf("arena: NewFixed: %w", err)
 	}
 	allocated = true
-	unsafex.ClearAt(block, uintptr(n)) // The system lends the pages now.
-	c := newChunk(wordFlow, nil, 0, block, uintptr(n))
+	unsafex.ClearAt(block, uintptr(n)+goHeader) // The system lends the pages now.
+	c := newChunk(wordFlow, nil, 0, nil, uintptr(n))
 	a.words.spare = c
 	a.rec.held.Store(int64(n))
-	a.own(c)
+	a.own(c, block, from.lead(nil))
 	return &a.Arena, nil
 }
 
@@ -190,6 +190,16 @@ func (f *source) admit(op string, d *typeDesc) {
 	default:
 		panic(fmt.Errorf("arena: %s of %s in a fixed arena: the type holds a bool or is self-contained, so that its memory must stay its own; use a number for the bool, or NewOffHeap", op, d.typ))
 	}
+}
+
+// lead is how many bytes of a chunk's memory are no part of it. On the Go heap the runtime takes them.
+// Outside, they lie in front of the first value: so it is not the beginning of a block of offheap,
+// whose functions then refuse to free, resize and move it.
+func (f *source) lead(d *typeDesc) uintptr {
+	if f.outside && d != nil {
+		return d.size
+	}
+	return goHeader
 }
 
 // acquire is an empty chunk of just this class for b, or nil without an error if the limit forbids it.
@@ -262,30 +272,29 @@ func init() {
 func (s *state) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	bytes := classBytes(class)
 	c := newChunk(b.flow, b.desc, class, nil, bytes)
-	n := bytes
+	lead, n := s.from.lead(b.desc), bytes
 	if b.desc == nil {
-		c.dirty = bytes
+		c.dirty, c.size = bytes-lead, bytes-lead
 	} else {
 		n = bytes / b.desc.size
-		c.size = n * b.desc.size
+		c.size = (n - 1) * b.desc.size
 	}
 	defer func() {
 		if c.base == nil { // An error, or the panic of a Purpose that finds a write to a freed block.
 			s.rec.held.Add(-int64(bytes))
 		}
 	}()
-	var err error
-	c.base, err = makeBlock(s.from.purpose, c.typ(), int(n))
+	block, err := makeBlock(s.from.purpose, c.typ(), int(n))
 	if err != nil {
 		return nil, fmt.Errorf("arena: %w", err)
 	}
-	s.own(c)
+	s.own(c, block, lead)
 	return c, nil
 }
 
-// own makes a new chunk outside the Go heap the arena's.
-func (s *state) own(c *chunk) {
-	c.off = true
+// own makes a new chunk, which is a block of offheap but for its first bytes, the arena's.
+func (s *state) own(c *chunk, block unsafex.Ptr, lead uintptr) {
+	c.base, c.lead, c.off = unsafex.Add(block, lead), lead, true
 	s.noteChunk(c)
 	c.owner.Store(s.rec)
 	index.add(c)
@@ -299,7 +308,7 @@ func (s *state) releaseOffHeap(list *chunk) {
 		c.owner.Store(nil)
 		index.remove(c)
 		if debugmode.On() { // So that it counts as the arena's no longer.
-			debugmode.Freeing(unsafex.PtrAddr(c.base), "Free")
+			debugmode.Freeing(c.block(), "Free")
 		}
 		s.freeChunk(c)
 		if !s.from.fixed {
@@ -319,9 +328,12 @@ func (s *state) freeChunk(c *chunk) {
 			s.rec.refused.CompareAndSwap(nil, &v)
 		}
 	}()
-	owner.Free(unsafex.PtrAddr(c.base), c.typ())
+	owner.Free(c.block(), c.typ())
 	freed = true
 }
+
+// block is the address of the block of offheap that the chunk lies in.
+func (c *chunk) block() uintptr { return unsafex.PtrAddr(c.base) - c.lead }
 
 // typ is the type that a typed chunk is for, and nil for others.
 func (c *chunk) typ() reflect.Type {

@@ -28,9 +28,9 @@ func (a *Arena) Stats() Stats {
 	if a == nil {
 		return Stats{}
 	}
-	var s Stats
-	a.inside("Stats", func(in *Arena) { s = in.count() })
-	return s
+	in, lock := a.lock("Stats")
+	defer lock.unlock()
+	return in.count()
 }
 
 func (s *state) count() Stats {
@@ -188,7 +188,7 @@ func (s *state) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
 	if c == nil && s.releaseSpare() {
 		c, err = s.from.acquire(b, class)
 	}
-	for least := classOf(n + goHeader); c == nil && class > least; {
+	for least := b.classFor(n); c == nil && class > least; {
 		class = max(class, least+8) - 8 // Half of it.
 		c, err = s.from.acquire(b, class)
 	}

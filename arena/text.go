@@ -76,12 +76,10 @@ func text(op string, a *Arena, s []byte) ([]byte, error) {
 // written is n bytes in a, or on the Go heap if a says so, which write overwrites before another
 // goroutine can free them.
 func written(op string, a *Arena, n int, write func([]byte)) (b []byte, err error) {
-	if a != nil && a.check(op).shared != nil {
-		err = a.locked(op, func(in *Arena) (err error) {
-			b, err = written(op, in, n, write)
-			return err
-		})
-		return b, err
+	if a != nil {
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		a = in
 	}
 	p, err := a.alloc(op, describe[byte](), n, false)
 	if err != nil {

@@ -134,14 +134,9 @@ func (a *Arena) UnsafeGrow(t *UnsafeType, p unsafe.Pointer, length, capacity, wa
 	}
 	const op = "UnsafeGrow"
 	if a != nil {
-		if s := a.check(op); s.shared != nil && want > capacity {
-			g, room := p, capacity
-			err := a.locked(op, func(in *Arena) (err error) {
-				g, room, err = in.UnsafeGrow(t, p, length, capacity, want)
-				return err
-			})
-			return g, room, err
-		}
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		a = in
 	}
 	if want <= capacity {
 		return p, capacity, nil
@@ -239,11 +234,8 @@ func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 	if a == nil || length == capacity {
 		return capacity
 	}
-	if s := a.check(op); s.shared != nil {
-		left := capacity
-		a.inside(op, func(in *Arena) { left = in.UnsafeTrim(t, p, length, capacity) })
-		return left
-	}
+	a, lock := a.lock(op)
+	defer lock.unlock()
 	if a.trimFast(t, p, length, capacity) {
 		runtime.KeepAlive(p)
 		return length

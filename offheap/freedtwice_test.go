@@ -93,43 +93,6 @@ func TestFreesAndResizesAtOnce(t *testing.T) {
 	Purge()
 }
 
-// TestClearOfFreed: while Realloc keeps a block for want of memory, and is about to clear what is cut off, another goroutine
-// frees the block, and its memory becomes an arena's.
-func TestClearOfFreed(t *testing.T) {
-	needOwnMemory(t)
-	for _, n := range []uintptr{40 << 10, 200 << 10} {
-		h := releasedHeap(t, &fakemem.Fake{})
-		wiped := h.newKind(&purposeState{options: PurposeOptions{Wipe: true}}, nil)
-		addr, err := h.allocate(request{kind: wiped, n: n, align: 8})
-		if err != nil {
-			t.Fatal(err)
-		}
-		room, k := h.server().roomOf("Realloc", addr, nil)
-		lo, hi := k.cleared(100, 100, room)
-		h.freeSlow(addr, nil, "Free")
-		var mine []windowBlock
-		for range 2 {
-			b := windowBlock{n: n / 4, kind: h.plain.forArenas(), stamp: 7}
-			if b.addr, err = h.allocate(request{kind: b.kind, n: b.n, align: 8}); err != nil {
-				t.Fatal(err)
-			}
-			b.fill()
-			mine = append(mine, b)
-		}
-		if mine[0].addr != addr {
-			t.Fatalf("the arena's block of %d bytes lies elsewhere", n/4)
-		}
-		wantMisuse(t, "a clear of a block that was freed", "foreign pointer", func() { h.server().clear("Realloc", addr, lo, hi) })
-		for _, b := range mine {
-			b.check(t)
-			b.free(h.heap)
-		}
-		if used := inUseOf(h.heap, nil); used != 0 {
-			t.Errorf("%d bytes are in use", used)
-		}
-	}
-}
-
 // TestFreeOfNewLarge: a stale slice leads to where a large block is being made. Its free is a mistake until the block is
 // complete.
 func TestFreeOfNewLarge(t *testing.T) {
