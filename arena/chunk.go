@@ -47,10 +47,9 @@ type UnsafeCursor struct {
 	used uintptr     // Values lie in [0, used).
 	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a
 	// chunk that is not current, limit is 0, so that a slot that still leads to it finds it full.
-	limit   uintptr
-	typed   bool   // Behind used all is zero. So it is in chunks of one type.
-	claimed bool   // DeepClone has claimed what lies behind used.
-	floor   uint32 // The bump's, or noTrim if it is larger.
+	limit uintptr
+	typed bool   // Behind used all is zero. So it is in chunks of one type.
+	floor uint32 // The bump's, or noTrim if it is larger.
 }
 
 // noTrim says that UnsafeTrim must ask the bump for its floor.

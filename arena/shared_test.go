@@ -203,8 +203,8 @@ func TestSharedFreeWaits(t *testing.T) {
 		"SliceFrom":    func(a *Arena) { SliceFrom(a, []string{"one", "two"}) },
 		"Grow":         func(a *Arena) { Grow(a, []string{"one"}, 5) },
 		"Collect":      func(a *Arena) { Collect(a, slices.Values([]string{"one", "two"})) },
-		"DeepClone":    func(a *Arena) { DeepClone(a, list) },
-		"slice":        func(a *Arena) { DeepClone(a, []any{1, "2", list, list.kids[3:7], list.kids}) },
+		"DeepClone":    func(a *Arena) { must(second(DeepClone(a, list))) },
+		"slice":        func(a *Arena) { must(second(DeepClone(a, []any{1, "2", list, list.kids[3:7], list.kids}))) },
 		"Builder":      func(a *Arena) { defer resetMeanwhile(); _, _ = NewBuilder(a).WriteString("text") },
 		"Builder, nil": func(a *Arena) { defer resetMeanwhile(); NewBuilder(a).Grow(10) },
 	} {
@@ -234,9 +234,9 @@ func resetMeanwhile() {
 	}
 }
 
-// TestSharedUndoCountsItsOwn: a clone that is refused in one part of a shared arena takes back what
-// it has counted for the limit, and nothing that other goroutines have counted meanwhile.
-func TestSharedUndoCountsItsOwn(t *testing.T) {
+// TestSharedCounts: the parts of a shared arena count together, and Rewind and Reset take back what
+// they free.
+func TestSharedCounts(t *testing.T) {
 	for _, heap := range []bool{false, true} { // As with the kill switch.
 		a := NewShared()
 		a.addPart()
@@ -247,22 +247,15 @@ func TestSharedUndoCountsItsOwn(t *testing.T) {
 				p.closeSlots()
 			}
 		}
-		cloning, others := &a.parts[0].Arena, &a.parts[1].Arena
-		MakeSlice[*int](cloning, 30, 30)
-		undo := cloning.attempt("DeepClone")
-		MakeSlice[*int](cloning, 40, 40)
-		before := a.rec.held.Load()
+		one, others := &a.parts[0].Arena, &a.parts[1].Arena
+		MakeSlice[*int](one, 30, 30)
 		MakeSlice[*int](others, 5000, 5000)
-		grown := a.rec.held.Load() - before
-		undo(false)
-		if held := a.rec.held.Load(); grown == 0 || held < grown {
-			t.Errorf("kill switch %v: the arena counts %d bytes after the clone was refused, of which others made %d meanwhile", heap, held, grown)
-		} else if want := int64(30*unsafex.Size[*int]()) + grown; heap && held != want {
-			t.Errorf("kill switch: the arena counts %d bytes after the clone was refused, want %d", held, want)
+		if held, want := a.rec.held.Load(), int64(5030*unsafex.Size[*int]()); held < want || heap && held != want {
+			t.Errorf("kill switch %v: the arena counts %d bytes, want %d", heap, held, want)
 		}
 		c := a.Checkpoint()
 		MakeSlice[*int](others, 50, 50)
-		before = a.rec.held.Load()
+		before := a.rec.held.Load()
 		a.Rewind(c)
 		if held := a.rec.held.Load(); heap && held != before-int64(50*unsafex.Size[*int]()) {
 			t.Errorf("kill switch: the arena counts %d bytes after Rewind, %d before", held, before)
@@ -320,7 +313,7 @@ func TestSharedMapGrowsMeanwhile(t *testing.T) {
 	a.Checkpoint() // This frees nothing.
 	m.tookMemory("Map.Set")
 	a.Reset(Keep)
-	mustPanic(t, "reset since the Map was made", func() { m.tookMemory("Map.Set") })
+	wantPanic(t, "Map.Set", func() { m.tookMemory("Map.Set") }, "reset since the Map was made")
 }
 
 // TestSharedRewindMeanwhile: if another goroutine notes a checkpoint and rewinds to it, or resets the
@@ -342,7 +335,7 @@ func TestSharedRewindMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		free(c)
-		mustPanic(t, "Map.Set on a Map of arena "+fmt.Sprint(a.ID())+", which was "+how, func() { m.tookMemory("Map.Set") })
+		wantPanic(t, how, func() { m.tookMemory("Map.Set") }, "Map.Set on a Map of arena "+fmt.Sprint(a.ID())+", which was "+how)
 
 		b := NewBuilder(a)
 		if err := b.WriteByte('a'); err != nil {
@@ -354,7 +347,7 @@ func TestSharedRewindMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		free(c)
-		mustPanic(t, "Builder.Write on a Builder that was written to before arena "+fmt.Sprint(a.ID())+" was "+how, func() { b.use("Builder.Write", buf) })
+		wantPanic(t, how, func() { b.use("Builder.Write", buf) }, "Builder.Write on a Builder that was written to before arena "+fmt.Sprint(a.ID())+" was "+how)
 		a.Free()
 	}
 }
