@@ -91,7 +91,7 @@ func (w *walker) mapOf(p *plan, q, from unsafex.Ptr) unsafex.Ptr {
 			return nil
 		}
 	}
-	i := w.note(slot, h, block{q, dst, p, 1, w.offset(from), w.current, isMap})
+	i := w.note(slot, h, p, q, dst, 1, isMap, from)
 	x.keysTo, x.valuesTo = w.scratch(i, p.key, x.keys, isKeys), w.scratch(i, p.elem, x.values, isValues)
 	w.maps = append(w.maps, x)
 	return dst

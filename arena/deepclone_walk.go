@@ -101,12 +101,16 @@ func (w *walker) release() {
 	if len(w.blocks) > mostKept {
 		return
 	}
+	size := len(w.table)
+	if 16*len(w.blocks) < size { // Clearing it would cost small clones too much.
+		size = fewFound
+	}
 	clear(w.blocks)
 	clear(w.table) // The rest of its memory is zero.
 	clear(w.maps)
 	clear(w.types)
 	clear(w.reaches)
-	*w = walker{blocks: w.blocks[:0], table: w.table[:fewFound], stack: w.stack[:0], maps: w.maps[:0], cuts: cuts{spans: w.cuts.spans[:0]}, types: w.types, reaches: w.reaches[:0]}
+	*w = walker{blocks: w.blocks[:0], table: w.table[:size], stack: w.stack[:0], maps: w.maps[:0], cuts: cuts{spans: w.cuts.spans[:0]}, types: w.types, reaches: w.reaches[:0]}
 	idle.Put(w)
 }
 
@@ -306,7 +310,7 @@ func (w *walker) copyOf(p *plan, q unsafex.Ptr, n uintptr, kind blockKind, from 
 	if dst == nil {
 		return nil
 	}
-	i := w.note(slot, h, block{q, dst, p, n, w.offset(from), w.current, kind})
+	i := w.note(slot, h, p, q, dst, n, kind, from)
 	switch {
 	case p.flat():
 		copyBytes(dst, q, n*p.size)
@@ -368,17 +372,17 @@ func (w *walker) find(h uint32, p *plan, q unsafex.Ptr, n uintptr, kind blockKin
 }
 
 // note puts a block that find did not find on the list and into the table.
-func (w *walker) note(slot, h uint32, b block) (number uint32) {
+func (w *walker) note(slot, h uint32, p *plan, q, dst unsafex.Ptr, n uintptr, kind blockKind, from unsafex.Ptr) (number uint32) {
 	number = uint32(len(w.blocks))
 	if number == mostBlocks {
 		w.err = outOfMemory("%s: more than %d variables", w.op, number)
 	}
-	if int(number) < cap(w.blocks) {
-		w.blocks = w.blocks[:number+1]
-		w.blocks[number] = b
-	} else {
-		w.blocks = append(w.blocks, b)
+	if int(number) == cap(w.blocks) {
+		w.blocks = slices.Grow(w.blocks, 1)
 	}
+	w.blocks = w.blocks[:number+1]
+	b := &w.blocks[number]
+	b.src, b.dst, b.plan, b.n, b.at, b.parent, b.kind = q, dst, p, n, w.offset(from), w.current, kind
 	w.table[slot] = found{number + 1, h}
 	if int(number) >= len(w.table)/2 {
 		w.grow()
@@ -415,17 +419,16 @@ func (w *walker) take(d *typeDesc, n uintptr) unsafex.Ptr {
 	if w.a == nil {
 		return makeOnHeap(d, n)
 	}
-	if q := w.a.cutProbed(d.key, n*d.size, d.align); q != nil {
-		w.cuts.add(unsafex.PtrAddr(q), n*d.size)
-		return q
-	}
-	q, err := w.a.alloc(w.op, d, int(n), false)
-	switch {
-	case err != nil:
-		w.err = err
-		return nil
-	case q == nil:
-		return makeOnHeap(d, n)
+	q := w.a.probe(d.key).takeAligned(n*d.size, d.align)
+	if q == nil {
+		var err error
+		if q, err = w.a.alloc(w.op, d, int(n), false); err != nil {
+			w.err = err
+			return nil
+		}
+		if q == nil {
+			return makeOnHeap(d, n)
+		}
 	}
 	w.cuts.add(unsafex.PtrAddr(q), n*d.size)
 	return q
