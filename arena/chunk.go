@@ -50,10 +50,9 @@ type UnsafeCursor struct {
 	used uintptr     // Values lie in [0, used).
 	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a
 	// chunk that is not current, limit is 0, so that a slot that still leads to it finds it full.
-	limit   uintptr
-	floor   uintptr // A checkpoint noted the values in [0, floor).
-	typed   bool    // Behind used all is zero. So it is in chunks of one type.
-	claimed bool    // DeepClone has claimed what lies behind used.
+	limit uintptr
+	floor uintptr // A checkpoint noted the values in [0, floor).
+	typed bool    // Behind used all is zero. So it is in chunks of one type.
 }
 
 // A cursor is the part of a chunk that the fast paths read and write. A slot of an arena leads to a

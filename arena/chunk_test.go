@@ -483,9 +483,12 @@ func TestLeak(t *testing.T) {
 func TestNoCursorIsRead(t *testing.T) {
 	type none struct{}
 	uses := map[string]func(*Arena){
-		"Map":       func(a *Arena) { NewMap[none, [0]int](a, 1).Set(none{}, [0]int{}) },
-		"DeepClone": func(a *Arena) { DeepClone(a, &struct{ p *none }{new(none)}); DeepClone(a, [][0]int{{}, {}}) },
-		"New":       func(a *Arena) { New[none](a); NewOf(a, reflect.TypeFor[none]()); NewFrom(a, none{}) },
+		"Map": func(a *Arena) { NewMap[none, [0]int](a, 1).Set(none{}, [0]int{}) },
+		"DeepClone": func(a *Arena) {
+			must(second(DeepClone(a, &struct{ p *none }{new(none)})))
+			must(second(DeepClone(a, [][0]int{{}, {}})))
+		},
+		"New": func(a *Arena) { New[none](a); NewOf(a, reflect.TypeFor[none]()); NewFrom(a, none{}) },
 		"MakeSlice": func(a *Arena) {
 			MakeSlice[none](a, 3, 3)
 			MakeSlice[int](a, 0, 0)

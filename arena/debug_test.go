@@ -71,7 +71,11 @@ func stales() []stale {
 			s := b.String()
 			return func() { sink = strings.Count(s, "t") }
 		}},
-		{"clone of a string", false, func(a *Arena) func() { s := DeepClone(a, "some text"); return func() { sink = []byte(s) } }},
+		{"clone of a string", false, func(a *Arena) func() {
+			s, err := DeepClone(a, "some text")
+			must(err)
+			return func() { sink = []byte(s) }
+		}},
 		{"field pointer", true, func(a *Arena) func() {
 			p := New[node](a)
 			p.next = New[node](a)
@@ -106,7 +110,8 @@ func stales() []stale {
 		}},
 		{"closure", true, func(a *Arena) func() { p := New[func()](a); *p = func() {}; return func() { (*p)() } }},
 		{"clone", true, func(a *Arena) func() {
-			p := DeepClone(a, &node{name: "x", next: &node{}})
+			p, err := DeepClone(a, &node{name: "x", next: &node{}})
+			must(err)
 			return func() { sink = p.next.name }
 		}},
 	}
@@ -514,4 +519,10 @@ func TestSampleLimit(t *testing.T) {
 	if err := many[point](a, 1); !errors.Is(err, offheap.ErrLimit) {
 		t.Errorf("beyond the chunk: %v", err)
 	}
+}
+
+// debugging says whether a debug mode is on. The first arena of a process reads the modes.
+func debugging() bool {
+	NewArena().Free()
+	return debugmode.On()
 }

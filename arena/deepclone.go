@@ -4,12 +4,35 @@ package arena
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"runtime"
 
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
+
+// Deep copies, from the public functions to the rule for fields:
+//
+//	DeepClone, Heap        deepclone.go
+//	      │
+//	      ▼                deepclone_types.go: the plan of a type, made once
+//	   plan of T ────────► [off 0: plain data][off 16: string][off 32: pointer to U]
+//	      │
+//	      ▼                deepclone_walk.go: one walk
+//	   stack of blocks     pop a block, copy its values word by word as the plan says
+//	      ▲    │
+//	      │    │ header (pointer, slice, interface, map) to memory at q
+//	      │    ▼
+//	      │  memo: (q, type, length) ──► known: write the address of its copy
+//	      │    │ new
+//	      │    ▼
+//	      └─ take memory, note the block in the memo, write its address, push it
+//
+//	deepclone_maps.go: maps, whose keys and values are blocks of their own, and which are filled at
+//	the end
+//
+// Invariants. A word that may be a pointer is copied as a pointer, from memory of one type to memory
+// of the same type. A header is read once, before the copy is written: a stale value may lie where
+// its copy goes. No pointer into memory that the call took for the copy is followed.
 
 // ErrUncloneable is the error of the refusals of [DeepClone] and [Heap]: a part of the value cannot
 // be copied. The message has the path to it.
@@ -19,10 +42,8 @@ var ErrUncloneable = errors.New("a part of the value cannot be copied")
 // are given, they add up.
 type CloneOptions struct {
 	// Share names types whose values are shared, not copied. A pointer to one is kept. If a value
-	// is part of another, its bits are copied, so it leads to the same memory as the original.
-	// Channels, functions and other values that are refused otherwise can be named, except that a
-	// time.Timer, a time.Ticker and freehold's own handles are shared behind pointers only, also
-	// within other values. As after an assignment, a write to the copy of a strings.Builder panics.
+	// is part of another, its bits are copied as by an assignment, so it leads to the same memory as
+	// the original. Channels, functions and all other values that are refused can be named.
 	Share []reflect.Type
 	// UnsafeTrust names types of other modules. DeepClone then copies the unexported fields of
 	// every type of their packages. The caller vouches that these packages do not use package
@@ -32,213 +53,95 @@ type CloneOptions struct {
 }
 
 // DeepClone copies v, and everything that can be reached from it through pointers, slices, strings,
-// maps and interfaces, to a. It copies each variable once, so the copy has the shape of the
-// original:
+// maps and interfaces, to a. The copy has the shape of the original:
 //
-//   - Cycles stay cycles, and equal pointers stay equal.
-//   - If a pointer leads into a struct, an array or a slice that is copied as well, its copy leads
-//     to the same place in the copy. The surrounding variable is copied only if something leads to
-//     that, too.
-//   - Slices of one array that overlap, up to their capacities, share one array in the copy, as do
-//     overlapping strings. Capacities are kept. DeepClone does not read memory behind the length of
-//     every slice, because other goroutines may write there; it is zero in the copy.
+//   - Cycles stay cycles. Equal pointers of one type stay equal, and so do equal maps and slices of
+//     one type, address and length.
+//   - Slices of different lengths or addresses get arrays of their own, even if they overlap. The
+//     capacity of a copy is its length.
+//   - A pointer into a struct, an array or a slice that is copied as well is refused, as &v.field is
+//     if v is copied, too.
 //   - Nil stays nil, and empty stays empty.
 //
-// Exported fields are always copied. Unexported fields are copied if their struct type is declared
-// in the main module or in the module that calls DeepClone, is a value type of the standard library
-// that DeepClone knows, or has the method UnsafeCloneFields, or if [CloneOptions].UnsafeTrust names
-// a type of its package. The unexported fields of all other types are copied by their bits, as an
-// assignment does, if they lead only to strings, immutable values and memory that lives as long as
-// the program. If not, DeepClone refuses the value.
-//
-// The reason: a package may use package unsafe to store data in its unexported fields that differs
-// from their types, as log/slog and time do. The types of the caller's own module must not do so,
-// or must be named in [CloneOptions].Share. DeepClone knows the types of bytes, container, errors,
-// math/big, strings, sync, sync/atomic and net/url that hold values, and others. It copies
-// generated messages of google.golang.org/protobuf, except that it refuses those of other modules
-// if they have unknown fields or extensions.
-//
-// A package that is not main, with a path that begins like one of the standard library's, as
-// log/mine does, counts as a part of the library. A test binary does not say which modules it has:
-// in it, modules whose paths lie below that of the main module count as the main module.
+// Exported fields are copied, and unexported fields with numbers and strings. Unexported fields that
+// lead to memory in another way are copied if their struct type is declared in the main module, if
+// it is one of those of errors, fmt, math/big, bytes.Buffer and sync/atomic, if it has
+// the method UnsafeCloneFields, or if [CloneOptions].UnsafeTrust names a type of its package. In all
+// other types they are refused unless they are nil, because a package may use package unsafe to
+// store data there that differs from the field's type, as log/slog and time do. A test binary does
+// not say which modules it has: in it, modules whose paths lie below that of the main module count
+// as the main module.
 //
 // By the following method, which is never called, a type promises that its fields hold values of
 // their types:
 //
 //	func (T) UnsafeCloneFields() (_ T)
 //
-// Some values are not copied but shared by address, because they are identities:
-//
-//   - the targets of a reflect.Type, a *time.Location, a *regexp.Regexp, a *strings.Replacer, a
-//     unique.Handle and a weak.Pointer, and errors made by errors.New;
-//   - an Arena, a Pool, an offheap.Local or Purpose that pointers lead to;
-//   - package-level variables that pointers lead to, such as error sentinels, except the one that v
-//     itself points to, where T is a pointer type: Heap(&variable) copies, Heap[any](&variable)
-//     shares. Data that the linker lays out for composite literals in their initial values counts as
-//     such. DeepClone cannot tell a sentinel that is made when the program starts, as by fmt.Errorf,
-//     from another value: name its type in CloneOptions.Share. Slices and strings are always copied;
-//   - targets in memory that neither Go nor freehold allocated, such as C's, except the variable
-//     that v itself points to;
-//   - targets without a size, such as an incomplete type of C, unless they lie in an arena or off the
-//     heap. The copies of all pointers to those are equal, so that keys of a map that differ in such
-//     pointers alone become one;
-//   - targets of pointers in a type that is [offheap.UnsafeSelfContained];
-//   - the values that the options name.
-//
-// If a shared value lies in an arena or leads into one, the copy must not outlive that arena. An
-// example is an error that errors.New made of a string in an arena.
+// Some values are not copied but shared, because they are identities or never change: the targets of
+// a reflect.Type, a *time.Location, a *regexp.Regexp, a *strings.Replacer, a unique.Handle and a
+// weak.Pointer; errors made by errors.New; an Arena, a Pool, an offheap.Local or Purpose behind a
+// pointer; what the pointers of an [offheap.UnsafeSelfContained] lead to; what the options name. If a
+// shared value lies in an arena or leads into one, the copy must not outlive that arena. Other
+// sentinels, such as variables that fmt.Errorf made, are copied: name their types in
+// [CloneOptions].Share.
 //
 // Maps are copied to Go maps, which live on the Go heap and keep the arena's memory alive, as any
-// pointer does; their keys and values lead to the arena. A map must not be used after a is freed.
+// pointer does; their keys and values lead to the arena. Such a map must not be used after a is freed.
+// The copy of a *[Map] is a Map in a, or one without an arena, as NewMap(nil, n) makes it. An
+// arenajson.Value is copied with all of its part of the document. A lock is copied with its state, as an
+// assignment copies it.
 //
-// The copy of a *[Map] leads to a Map in a, or to one without an arena, as NewMap(nil, n) makes it. Its
-// keys and values are copied each by itself: a pointer that stands in two of them leads to two copies,
-// except a *Map. An arenajson.Value is copied with all of its part of the document. DeepClone to an
-// arena made by NewShared refuses a *Map, and every DeepClone more than 1000 Maps in each other.
+// DeepClone returns an error that errors.Is [ErrUncloneable] and names the path of the field for
+// channels, functions and unsafe.Pointers that are not nil, handles of freehold and Maps by value,
+// pointers into copied values, and fields that are refused. It returns an error that errors.Is
+// [offheap.ErrLimit] or [offheap.ErrOutOfMemory] if a cannot take the copy. After an error the memory
+// that the copy took stays in a until a is reset or freed. DeepClone panics if a was freed, and if a
+// value that holds pointers would go to an arena off the heap.
 //
-// A key of a map must not hold memory of an arena that was reset or freed: Go hashes the copy of the
-// key, and if the key contains itself by now, or holds the same memory very many times, the process
-// ends by a stack overflow, or the hash takes very long.
+// In an arena made by NewShared, calls that concern all of it wait for the end of the clone, as Reset
+// and Stats do, and a *Map is refused, because it may allocate for another goroutine meanwhile.
 //
-// DeepClone refuses some values, with a value that errors.Is [ErrUncloneable] and names the path of
-// the field: channels, functions and unsafe.Pointers that are not nil, sync types in use (a
-// sync.Mutex that is locked; one at rest is copied, as atomic values are), contexts, timers, open
-// files, a Map by value, a Builder, and those handles of freehold that it shares behind pointers, if they
-// are part of v by value. The program must not change v meanwhile. DeepClone also panics where
-// [New] does. After a panic a is unchanged. In an arena made by NewShared, calls that concern all
-// of it wait for the end of the clone, as Reset and Stats do.
-//
-// A value that holds pointers cannot go to an arena off the heap. Strings, and slices of elements
-// without pointers, can.
-func DeepClone[T any](a *Arena, v T, options ...CloneOptions) T {
-	c, err := deepClone("DeepClone", a, v, options)
-	must(err)
-	return c
+// The program must not change v meanwhile. If v holds memory of an arena that
+// was reset or freed, the copy holds whatever lies there now, or DeepClone refuses it; like any use of such
+// values it may take long, and the hash of a key that leads to itself ends the process.
+func DeepClone[T any](a *Arena, v T, options ...CloneOptions) (T, error) {
+	if a != nil {
+		a.check("DeepClone")
+	}
+	return deepClone("DeepClone", a, v, options)
 }
 
 // Heap copies v, and everything that can be reached from it, to the Go heap. The copy may outlive
 // all arenas. The rules are those of [DeepClone]. Each variable becomes one of its own there, so
 // the collector frees each one when the program drops it. If there is no memory, the process ends, as it does
 // after a make.
-func Heap[T any](v T, options ...CloneOptions) T {
-	c, err := deepClone("Heap", nil, v, options)
-	must(err)
-	return c
-}
+func Heap[T any](v T, options ...CloneOptions) (T, error) { return deepClone("Heap", nil, v, options) }
 
 func deepClone[T any](op string, a *Arena, v T, options []CloneOptions) (T, error) {
-	if a != nil {
-		a.check(op)
+	r := &plainRules
+	if len(options) > 0 {
+		r = rulesFor(options)
 	}
-	plans := mainPlans().with(options)
-	p := plans.plan(reflect.TypeFor[T]())
-	if p.asks { // To find the caller costs more than a small clone.
-		plans = callerPlans(2).with(options)
-		p = plans.plan(reflect.TypeFor[T]())
-	}
+	p := r.plan(reflect.TypeFor[T]())
 	if p.flat() {
 		return v, nil
 	}
-	if p.selves {
-		p.detach(unsafex.Unescaped(unsafex.PtrOf(&v)), p.units)
-	}
-	return cloneValue(op, a, v, plans, p)
+	return cloneValue(op, a, v, r, p)
 }
 
-// cloneValue is deepClone for a value that the plan p is for. Here v lies on the heap. In deepClone it lies on the stack, where the
-// address that a strings.Builder notes of itself follows the stack, until detach has replaced it.
-func cloneValue[T any](op string, a *Arena, v T, plans *plans, p *plan) (out T, err error) {
-	shared := a != nil && a.shared != nil
-	clone := func(a *Arena) error {
-		c := idle.Get().(*cloner)
-		defer c.release()
-		c.op, c.a, c.shared, c.plans = op, a, shared, plans
-		return c.run(p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
-	}
+// cloneValue has v on the heap.
+func cloneValue[T any](op string, a *Arena, v T, r *rules, p *plan) (T, error) {
+	var out, zero T
+	in, shared := a, false
 	if a != nil {
-		in, lock := a.lock(op)
+		target, lock := a.lock(op)
 		defer lock.unlock()
-		a = in
+		in, shared = target, lock != nil
 	}
-	err = clone(a)
+	err := clone(op, in, shared, r, p, unsafex.PtrOf(&v), unsafex.PtrOf(&out))
+	runtime.KeepAlive(&v)
 	if err != nil {
-		var zero T
 		return zero, err
 	}
-	runtime.KeepAlive(&v)
 	return out, nil
-}
-
-// refusal is the panic in the midst of a clone that becomes its error.
-type refusal struct{ error }
-
-// run clones the value at src to dst, in one pass or the long way. An error or a panic leaves the
-// arena as it was before. In the long way only a value that changes meanwhile is refused after memory
-// was written to.
-func (c *cloner) run(p *plan, src, dst unsafex.Ptr) (err error) {
-	if c.tryOnePass(p, src, dst) {
-		return nil
-	}
-	done := false
-	undo := c.a.attempt(c.op)
-	defer func() {
-		if done {
-			undo(true)
-			return
-		}
-		undo(false)
-		if r := recover(); r != nil {
-			f, ok := r.(refusal)
-			if !ok {
-				panic(r)
-			}
-			err = f.error
-		}
-	}()
-	c.discover(p, src, dst)
-	c.layOut()
-	if err := c.allocate(); err != nil {
-		return err
-	}
-	c.copyAll()
-	c.fillMaps()
-	done = true
-	return nil
-}
-
-// attempt notes a's position. The caller calls end once, with keep set if the values made since
-// then stay.
-func (a *Arena) attempt(op string) (end func(keep bool)) {
-	if a == nil {
-		return func(bool) {}
-	}
-	at := Checkpoint{a.id, registry.last.Add(1)}
-	a.checkpoint(at)
-	return func(keep bool) {
-		if !keep {
-			a.check(op)
-			a.rewind(op, at, false) // No pointer to a failed copy has left the package.
-		}
-		from, _ := a.marksOf(at)
-		clear(a.marks[from:])
-		a.marks = a.marks[:from]
-	}
-}
-
-// refuse ends the clone because of the value at w, in the current block, that o is for.
-func (c *cloner) refuse(o *op, w unsafex.Ptr) {
-	path := c.path(c.current, unsafex.PtrAddr(w)-unsafex.PtrAddr(c.at(c.current).src), o.typ)
-	why, advice := o.why, "CloneOptions.Share names types that are to be shared"
-	h := handleOf(o.typ)
-	_, final := c.refusal(o.typ)
-	switch {
-	case h != nil:
-		advice = h.advice
-	case final:
-		advice = fmt.Sprintf("hold it by a pointer, and name %s in CloneOptions.Share", o.typ)
-	case o.kind == opHold:
-		why = "leads to memory from an unexported field of " + o.why + ", a type of another module"
-		advice = "name " + o.why + " in CloneOptions.Share, or in UnsafeTrust if its package keeps nothing else in the field by package unsafe"
-	}
-	panic(refusal{fmt.Errorf("arena: %s of %s: %s: %s %s: %w; %s", c.op, c.at(0).plan.whole, path, o.typ, why, ErrUncloneable, advice)})
 }

@@ -3,463 +3,672 @@
 package arena
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
 	"sync"
 
-	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A cloner copies one value. It tries to do so in one pass (deepclone_onepass.go). If variables
-// overlap, it takes the long way, which has four steps:
-//
-//  1. The walk notes every block of memory that the original leads to, and for each pointer the
-//     block. The list of blocks keeps the memory alive.
-//  2. The layout finds the blocks that are parts of others (deepclone_layout.go).
-//  3. All blocks are allocated (deepclone_copy.go).
-//  4. The copy goes through the original in the order of the walk, so that a pointer's block is the
-//     next one on the list. It compares each header with what the walk found.
-type cloner struct {
-	op string
-	a  *Arena
-	*plans
+// A walker copies one value; see the picture in deepclone.go.
+type walker struct {
+	op     string
+	a      *Arena
+	shared bool // It is a part of an arena made by NewShared.
+	rules  *rules
 
-	shared  bool    // a is a part of an arena made by NewShared.
-	ownMaps ownMaps // The copies of Maps so far.
-	nested  int     // How many Maps the value lies in.
-
-	blocks [][]block // In pieces, which stay where they are; see at.
-	count  uint32
-	table  []found   // Finds blocks by address.
-	empty  []found   // All zero.
-	todo   []stretch // What has been or must be walked, in this order.
-	walked walkedUnits
-	refs   []uint32 // The blocks of the pointers in it, in this order.
+	blocks []block  // All that has a copy.
+	table  []found  // The memo: finds blocks. A power of 2 of them, at most half full.
+	stack  []uint32 // Blocks that are not copied yet.
 	maps   []mapCopy
+	cuts   cuts
 
-	ledger    ledger
-	tasks     []task
-	mostTasks int
-	depth     int
-	sources   []unsafex.Ptr // The maps that were found: the ledger knows them by address, whatever their type, so they must stay alive.
-	claimed   claims
-	failed    bool // The copy in one pass.
-
-	current  uint32 // The block that is walked.
-	lastType unsafex.Ptr
+	types    map[unsafex.Ptr]*plan // Of values in interfaces, by the interface's first word.
+	lastWord unsafex.Ptr           // What types was asked last.
 	lastPlan *plan
-	dynamic  map[unsafex.Ptr]*plan // By the first word of an interface.
-	lots     map[*typeDesc]*lot
-	lotsOf   [32]*lot   // Of lots, by key.
-	recent   [128]found // Blocks of plain data.
-	places   []place
-	spare    []place
-	grounds  graph.Grounds
-	regions  []span      // Of package offheap; nil if not asked yet.
-	refsLeft []uint32    // Of the stretch that is copied.
-	direct   unsafex.Ptr // The value in the interface that is copied, if it is one pointer.
-	lead     span        // The variable that the root points to.
+	reaches  []*reach
+	inner    bool // Pointers may lead into variables that are copied.
+
+	current uint32 // The block that is copied now.
+	depth   int
+	err     error
 }
 
-// A found is one more than a block's number, and bits of its address's hash; 0 is none.
+// A block is the memory of n values of a type in a row.
+type block struct {
+	src, dst unsafex.Ptr
+	plan     *plan
+	n        uintptr
+	at       uintptr // Where in the parent the pointer to it stands. Of the keys and values of a map: which map.
+	parent   uint32
+	kind     blockKind
+}
+
+type blockKind uint8
+
+const (
+	isRoot    blockKind = iota
+	isPointer           // A variable that a pointer leads to.
+	isSlice
+	isText
+	isBox // The value in an interface.
+	isMap
+	isKeys // Scratch memory with the keys of a map.
+	isValues
+)
+
+// A found is one more than a block's number, and a part of its hash. 0 is none.
 type found struct{ number, hash uint32 }
+
+const (
+	fewFound   = 64      // Places of the first table.
+	mostKept   = 1 << 18 // Blocks that an idle walker has room for.
+	mostBlocks = 1 << 31
+	mostDepth  = 64 // Blocks that are copied in one another. It is faster than by the stack.
+	longText   = 64 // Bytes. It costs more to find a shorter string than to copy it again.
+)
+
+// idle are walkers for reuse. The collector frees those that are not used.
+var idle = sync.Pool{New: func() any {
+	return &walker{table: make([]found, fewFound), types: make(map[unsafex.Ptr]*plan)}
+}}
+
+// clone copies the value at src, of p's type, to dst.
+func clone(op string, a *Arena, shared bool, r *rules, p *plan, src, dst unsafex.Ptr) error {
+	w := idle.Get().(*walker)
+	w.op, w.a, w.shared, w.rules = op, a, shared, r
+	w.join(p)
+	w.push(block{src: src, dst: dst, plan: p, n: 1})
+	w.walk()
+	if w.err == nil && w.inner {
+		w.checkInner()
+	}
+	for i := 0; w.err == nil && i < len(w.maps); i++ { // All that the keys lead to is complete.
+		w.err = w.maps[i].fill(op)
+	}
+	err := w.err
+	w.release()
+	return err
+}
+
+// release leaves w without anything of the value, for another clone, if it is not too large.
+func (w *walker) release() {
+	if len(w.blocks) > mostKept {
+		return
+	}
+	size := len(w.table)
+	if 16*len(w.blocks) < size { // Clearing it would cost small clones too much.
+		size = fewFound
+	}
+	clear(w.blocks)
+	clear(w.table) // The rest of its memory is zero.
+	clear(w.maps)
+	clear(w.types)
+	clear(w.reaches)
+	*w = walker{blocks: w.blocks[:0], table: w.table[:size], stack: w.stack[:0], maps: w.maps[:0], cuts: cuts{spans: w.cuts.spans[:0]}, types: w.types, reaches: w.reaches[:0]}
+	idle.Put(w)
+}
+
+// push puts a block that is not in the table on the list and on the stack.
+func (w *walker) push(b block) {
+	w.stack = append(w.stack, uint32(len(w.blocks)))
+	w.blocks = append(w.blocks, b)
+}
+
+func (w *walker) walk() {
+	for len(w.stack) > 0 && w.err == nil {
+		i := w.stack[len(w.stack)-1]
+		w.stack = w.stack[:len(w.stack)-1]
+		w.copyBlock(i)
+	}
+}
+
+// copyBlock copies the values of block i.
+func (w *walker) copyBlock(i uint32) {
+	w.current = i
+	b := &w.blocks[i]
+	p, src, dst, n := b.plan, b.src, b.dst, b.n
+	w.copyUnit(p, src, dst)
+	for k := uintptr(1); k < n && w.err == nil; k++ {
+		w.copyUnit(p, unsafex.Add(src, k*p.size), unsafex.Add(dst, k*p.size))
+	}
+}
+
+// copyUnit copies one value of p's type. It reads each header once, before it writes: the copy may lie
+// where the original lies, if that belonged to an arena that was reset. It writes all words, because
+// a stale value may have left others there.
+func (w *walker) copyUnit(p *plan, src, dst unsafex.Ptr) {
+	for i := range p.runs {
+		copyRun(&p.runs[i], src, dst)
+	}
+	for i := range p.ops {
+		o := &p.ops[i]
+		from, to := unsafex.Add(src, o.off), unsafex.Add(dst, o.off)
+		switch o.kind {
+		case opPointer:
+			q := load(from)
+			if q != nil && o.to.size != 0 { // Without bytes there is nothing to copy.
+				q = w.copyOf(o.to, q, 1, isPointer, from)
+			}
+			put(to, q)
+		case opString:
+			q, n := load(from), loadWord(from, 1)
+			q = w.text(o.to, q, n, from)
+			if w.err != nil {
+				return
+			}
+			put(to, q)
+			putWord(to, 1, n)
+		case opSlice:
+			q, n := load(from), loadWord(from, 1)
+			switch {
+			case q == nil:
+			case n == 0 || o.to.size == 0:
+				q = unsafex.PtrOf(&empty)
+			default:
+				q = w.copyOf(o.to, q, n, isSlice, from)
+			}
+			if w.err != nil {
+				return
+			}
+			put(to, q)
+			putWord(to, 1, n)
+			putWord(to, 2, n)
+		case opMap:
+			q := load(from)
+			if q != nil {
+				q = w.mapOf(o.to, q, from)
+			}
+			put(to, q)
+		case opInterface:
+			w.copyInterface(o, from, to)
+		case opArray:
+			for k := uintptr(0); k < o.size; k += o.to.size {
+				w.copyUnit(o.to, unsafex.Add(from, k), unsafex.Add(to, k))
+			}
+		case opShare:
+			copyBits(o, from, to)
+		case opOwn:
+			w.copyOwn(o, from, to)
+		case opRefuse:
+			if !isZero(from, o.size) {
+				w.refuse(o, from)
+				return
+			}
+			copyBits(o, from, to)
+		}
+	}
+}
+
+// empty is where pointers to no bytes lead.
+var empty struct{}
+
+// copyRun copies a run, a few words without a call.
+func copyRun(r *run, src, dst unsafex.Ptr) {
+	from, to := unsafex.Add(src, r.off), unsafex.Add(dst, r.off)
+	if (r.off|r.n)%wordSize != 0 || r.n > 4*wordSize {
+		copyBytes(to, from, r.n)
+		return
+	}
+	for i := range r.n / wordSize {
+		putWord(to, i, loadWord(from, i))
+	}
+}
+
+func copyBytes(dst, src unsafex.Ptr, n uintptr) {
+	copy(unsafex.SliceOf[byte](dst, int(n), int(n)), unsafex.SliceOf[byte](src, int(n), int(n)))
+}
+
+// copyBits copies a part as an assignment does.
+func copyBits(o *op, from, to unsafex.Ptr) {
+	reflect.NewAt(o.typ, to).Elem().Set(reflect.NewAt(o.typ, from).Elem())
+}
+
+// isZero says whether the n bytes at p are zero.
+func isZero(p unsafex.Ptr, n uintptr) bool {
+	for _, x := range unsafex.SliceOf[byte](p, int(n), int(n)) {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *walker) copyInterface(o *op, from, to unsafex.Ptr) {
+	word, data := load(from), load(unsafex.Add(from, wordSize))
+	if word == nil {
+		put(to, nil)
+		put(unsafex.Add(to, wordSize), nil)
+		return
+	}
+	p := w.dynamic(o, word, from)
+	second := unsafex.Add(to, wordSize)
+	switch {
+	case p.direct:
+		put(to, nil) // The type of one value must not stand beside another value.
+		w.copyUnit(p, unsafex.Add(from, wordSize), second)
+	case p.size == 0:
+		put(to, nil)
+		put(second, unsafex.PtrOf(&empty))
+	default:
+		data = w.copyOf(p, data, 1, isBox, from)
+		put(to, nil)
+		put(second, data)
+	}
+	if w.err == nil {
+		put(to, word)
+	}
+}
+
+// dynamic returns the plan for the value in the interface at from. The first word of an interface
+// says of what type the value is, also to interfaces with methods, if in another way (GC-8).
+func (w *walker) dynamic(o *op, word, from unsafex.Ptr) *plan {
+	if word == w.lastWord {
+		return w.lastPlan
+	}
+	p := w.types[word]
+	if p == nil {
+		t := reflect.NewAt(o.typ, from).Elem().Elem().Type()
+		p = w.rules.plan(t)
+		w.types[word] = p
+		w.join(p)
+	}
+	w.lastWord, w.lastPlan = word, p
+	return p
+}
+
+// join notes that a value of p's type is a part of the graph.
+func (w *walker) join(p *plan) {
+	r := p.reached()
+	if len(r.targets)+len(r.held) == 0 || slices.Contains(w.reaches, r) {
+		return
+	}
+	w.reaches = append(w.reaches, r)
+	for _, s := range w.reaches {
+		w.inner = w.inner || r.meets(s) || s.meets(r)
+	}
+}
+
+// copyOf returns the copy of the n values at q, and makes it if there is none. The header that leads
+// to them stands at from. After an error it returns nil.
+func (w *walker) copyOf(p *plan, q unsafex.Ptr, n uintptr, kind blockKind, from unsafex.Ptr) unsafex.Ptr {
+	h := hashOf(p, q, n)
+	slot, b := w.find(h, p, q, n, kind)
+	if b != nil {
+		return b.dst
+	}
+	if !p.flat() && w.cuts.has(unsafex.PtrAddr(q)) {
+		w.fail("leads to memory that this call has taken for the copy: it belongs to an arena that was reset or freed", from)
+		return nil
+	}
+	dst := w.take(p.desc, n)
+	if dst == nil {
+		return nil
+	}
+	i := w.note(slot, h, p, q, dst, n, kind, from)
+	switch {
+	case p.flat():
+		copyBytes(dst, q, n*p.size)
+	case w.depth < mostDepth:
+		parent := w.current
+		w.depth++
+		w.copyBlock(i)
+		w.depth--
+		w.current = parent
+	default:
+		w.stack = append(w.stack, i)
+	}
+	return dst
+}
+
+// offset is where in the current block the header at from stands.
+func (w *walker) offset(from unsafex.Ptr) uintptr {
+	return unsafex.PtrAddr(from) - unsafex.PtrAddr(w.blocks[w.current].src)
+}
+
+// text returns the copy of the n bytes of a string.
+func (w *walker) text(p *plan, q unsafex.Ptr, n uintptr, from unsafex.Ptr) unsafex.Ptr {
+	switch {
+	case n == 0:
+		return nil
+	case n >= longText:
+		return w.copyOf(p, q, n, isText, from)
+	}
+	dst := w.take(p.desc, n)
+	if dst != nil {
+		copyBytes(dst, q, n)
+	}
+	return dst
+}
+
+// hashOf mixes the key of the memo: address, type and length. Blocks that lie near each other have
+// places near each other, so that the walk over a large graph stays in the cache.
+func hashOf(p *plan, q unsafex.Ptr, n uintptr) uint32 {
+	addr := unsafex.PtrAddr(q)
+	h := uint32((uint64(addr>>9^p.desc.key) + uint64(n)<<40) * golden >> 32)
+	return h&^31 | uint32(addr>>4&31)
+}
+
+// golden is 2^64 by the golden ratio. Products with it have hashes of the other factor in their
+// upper bits.
+const golden = 0x9E3779B97F4A7C15
+
+// find returns the block with that key, or nil and its place in the table.
+func (w *walker) find(h uint32, p *plan, q unsafex.Ptr, n uintptr, kind blockKind) (slot uint32, b *block) {
+	mask := uint32(len(w.table) - 1)
+	for slot = h & mask; w.table[slot].number != 0; slot = (slot + 1) & mask {
+		if f := w.table[slot]; f.hash == h {
+			if b := &w.blocks[f.number-1]; b.src == q && b.plan == p && b.n == n && b.kind == kind {
+				return slot, b
+			}
+		}
+	}
+	return slot, nil
+}
+
+// note puts a block that find did not find on the list and into the table.
+func (w *walker) note(slot, h uint32, p *plan, q, dst unsafex.Ptr, n uintptr, kind blockKind, from unsafex.Ptr) (number uint32) {
+	number = uint32(len(w.blocks))
+	if number == mostBlocks {
+		w.err = outOfMemory("%s: more than %d variables", w.op, number)
+	}
+	if int(number) == cap(w.blocks) {
+		w.blocks = slices.Grow(w.blocks, 1)
+	}
+	w.blocks = w.blocks[:number+1]
+	b := &w.blocks[number]
+	b.src, b.dst, b.plan, b.n, b.at, b.parent, b.kind = q, dst, p, n, w.offset(from), w.current, kind
+	w.table[slot] = found{number + 1, h}
+	if int(number) >= len(w.table)/2 {
+		w.grow()
+	}
+	return number
+}
+
+// grow makes the table four times as large.
+func (w *walker) grow() {
+	if n := 4 * len(w.table); n <= cap(w.table) {
+		clear(w.table)
+		w.table = w.table[:n]
+	} else {
+		w.table = make([]found, n)
+	}
+	mask := uint32(len(w.table) - 1)
+	for i := range w.blocks {
+		b := &w.blocks[i]
+		if b.kind == isRoot || b.kind >= isKeys { // Those that push has added.
+			continue
+		}
+		h := hashOf(b.plan, b.src, b.n)
+		slot := h & mask
+		for w.table[slot].number != 0 {
+			slot = (slot + 1) & mask
+		}
+		w.table[slot] = found{uint32(i + 1), h}
+	}
+}
+
+// take returns memory for n values, or nil after an error. If it comes from an arena, a copy must
+// write all of it.
+func (w *walker) take(d *typeDesc, n uintptr) unsafex.Ptr {
+	if w.a == nil {
+		return makeOnHeap(d, n)
+	}
+	q := w.a.probe(d.key).takeAligned(n*d.size, d.align)
+	if q == nil {
+		var err error
+		if q, err = w.a.alloc(w.op, d, int(n), false); err != nil {
+			w.err = err
+			return nil
+		}
+		if q == nil {
+			return makeOnHeap(d, n)
+		}
+	}
+	w.cuts.add(unsafex.PtrAddr(q), n*d.size)
+	return q
+}
+
+// makeOnHeap is memory for n values on the Go heap. Package unsafe lets memory be made as one type
+// and used as another of equal layout, so that types with a common layout need no call of package
+// reflect.
+func makeOnHeap(d *typeDesc, n uintptr) unsafex.Ptr {
+	if !d.scan {
+		return unsafex.DataOf(make([]byte, n*d.size))
+	}
+	switch d.typ.Kind() {
+	case reflect.Pointer, reflect.Map:
+		return unsafex.DataOf(make([]unsafex.Ptr, n))
+	case reflect.String:
+		return unsafex.DataOf(make([]string, n))
+	case reflect.Interface:
+		return unsafex.DataOf(make([]any, n))
+	}
+	if n == 1 {
+		return reflect.New(d.typ).UnsafePointer()
+	}
+	return reflect.MakeSlice(d.slice, int(n), int(n)).UnsafePointer()
+}
+
+// cuts is the memory of an arena that this call has taken. Pointers of a value of an arena that was
+// reset may lead there. The walk would then copy its own copies, without end.
+type cuts struct {
+	spans []span // By address. They do not touch each other.
+	last  int    // What add extended last.
+	gap   span   // None of them is here.
+}
 
 // A span is a range of addresses.
 type span struct{ from, end uintptr }
 
 func (s span) has(p uintptr) bool { return p >= s.from && p < s.end }
 
-// A block is memory of one or more values of a type in a row.
-type block struct {
-	src, dst unsafex.Ptr
-	plan     *plan
-	room     uintptr // Units that there is memory for.
-	live     uintptr // Units that are copied.
-	parent   uint32  // The block that leads to it, for paths.
-	in       uint32  // The block that it is a part of; its own number if of none.
-	at       uintptr // Where in the parent.
-	kind     blockKind
-	wide     bool // Plain memory in which any number is aligned as in the original.
+// after is the index of the first span that ends behind addr.
+func (c *cuts) after(addr uintptr) int {
+	return sort.Search(len(c.spans), func(i int) bool { return c.spans[i].end > addr })
 }
 
-type blockKind uint8
-
-const (
-	isMemory  blockKind = iota // Variables, which may be parts of others.
-	isBox                      // The value in an interface. No pointer leads to it.
-	isScratch                  // Memory of the clone itself: the root, keys and elements of maps.
-	isMap
-	isArray  // As isMemory, but slices lead to it, and pointers to it are shared: see isShared.
-	isShared // Not copied: dst is src.
-)
-
-// What refs has for pointers without a block.
-const (
-	refSame  uint32 = 1<<32 - 1 - iota // Shared, because the target has no size.
-	refEmpty                           // To no bytes.
-	refLimit
-)
-
-// A stretch is a part of a block.
-type stretch struct {
-	block    uint32
-	once     bool    // Its units are in no other such stretch of units of the type.
-	from, to uintptr // Units.
-	refs     int     // How many refs there were before,
-	refsEnd  int     // and how many after it.
-}
-
-// A mapCopy is a map with its contents on the way.
-type mapCopy struct {
-	plan            *plan
-	block           uint32        // In the long way.
-	to              reflect.Value // The copy.
-	keys, elems     reflect.Value // Slices.
-	keysTo, elemsTo reflect.Value
-}
-
-// pieceBits: a piece of the list of blocks has a power of 2 of them.
-const (
-	pieceBits = 8
-	piece     = 1 << pieceBits
-)
-
-// at is block i.
-func (c *cloner) at(i uint32) *block { return &c.blocks[i>>pieceBits][i%piece] }
-
-// idle are cloners for reuse. The collector frees those that are not used.
-var idle = sync.Pool{New: func() any { return &cloner{table: make([]found, 64)} }}
-
-// release leaves c, without anything of the value it copied, for another clone, if it is not too
-// large.
-func (c *cloner) release() {
-	const most = 1 << 19
-	if c.count > most {
+func (c *cuts) add(addr, n uintptr) {
+	if addr < c.gap.end && addr+n > c.gap.from {
+		c.gap = span{}
+	}
+	if c.last < len(c.spans) && c.spans[c.last].end == addr {
+		c.spans[c.last].end += n
 		return
 	}
-	for i, n := 0, int(c.count); n > 0; i, n = i+1, n-piece {
-		clear(c.blocks[i][:min(n, piece)])
+	i := c.after(addr)
+	if c.last = i - 1; i > 0 && c.spans[i-1].end == addr {
+		c.spans[i-1].end += n
+		return
 	}
-	if c.count > 1 {
-		clear(c.table)
-	}
-	clear(c.maps)
-	clear(c.lots)
-	c.walked.close()
-	*c = cloner{walked: c.walked, blocks: c.blocks, table: c.table[:64], empty: c.empty, todo: c.todo[:0], refs: c.refs[:0], maps: c.maps[:0], lots: c.lots, places: c.places, spare: c.spare, ledger: c.ledger, tasks: c.tasks, sources: c.sources, claimed: c.claimed}
-	idle.Put(c)
+	c.last = i
+	c.spans = slices.Insert(c.spans, i, span{addr, addr + n})
 }
 
-// discover walks all that the value at src, of p's type, leads to.
-func (c *cloner) discover(p *plan, src, dst unsafex.Ptr) {
-	c.add(block{src: src, dst: dst, plan: p, room: p.units, live: p.units, kind: isScratch})
-	c.todo = append(c.todo, stretch{to: p.units})
-	for i := 0; i < len(c.todo); i++ {
-		c.todo[i].refs = len(c.refs)
-		s := c.todo[i]
-		c.current = s.block
-		b := c.at(s.block)
-		p, at := b.plan, unsafex.Add(b.src, s.from*b.plan.size)
-		for n := s.from; n < s.to; n++ {
-			c.walk(p, at)
-			if n+1 < s.to {
-				at = unsafex.Add(at, p.size)
-			}
-		}
-		c.todo[i].refsEnd = len(c.refs)
-	}
-}
-
-// walk notes what the unit at at leads to.
-func (c *cloner) walk(p *plan, at unsafex.Ptr) {
-	for i := range p.ops {
-		o := &p.ops[i]
-		w := unsafex.Add(at, o.off)
-		switch o.kind {
-		case opPointer:
-			if q := load(w); q != nil {
-				c.refs = append(c.refs, c.pointer(o, q, w))
-			}
-		case opString:
-			if n := loadWord(w, 1); n != 0 {
-				c.refs = append(c.refs, c.memory(o, load(w), n, n, w))
-			}
-		case opSlice:
-			if q := load(w); q != nil {
-				c.refs = append(c.refs, c.memory(o, q, loadWord(w, 1), loadWord(w, 2), w))
-			}
-		case opMap:
-			if q := load(w); q != nil {
-				c.refs = append(c.refs, c.mapAt(o.to, q, w))
-			}
-		case opInterface:
-			c.walkInterface(o, w)
-		case opRepeat:
-			for n := range o.n {
-				c.walk(o.to, unsafex.Add(w, n*o.to.size))
-			}
-		case opRefuse:
-			if !isZero(w, o.n) {
-				c.refuse(o, w)
-			}
-		case opHold:
-			if !c.holdsAsIs(o, w) {
-				c.refuse(o, w)
-			}
-		}
-	}
-}
-
-// pointer is the block of a pointer.
-func (c *cloner) pointer(o *op, q, w unsafex.Ptr) uint32 {
-	to := o.to
-	if to.size == 0 {
-		if c.isOurs(unsafex.PtrAddr(q)) {
-			return refEmpty
-		}
-		return refSame
-	}
-	i, old := c.block(q, to, isMemory, w)
-	b := c.at(i)
-	if root := c.current == 0 && c.at(0).plan.whole.Kind() == reflect.Pointer; root {
-		c.lead = span{unsafex.PtrAddr(q), unsafex.PtrAddr(q) + to.units*to.size}
-	} else if !old && c.isShared(q) {
-		b.kind, b.dst = isShared, q
-	}
-	if b.kind == isShared {
-		b.room = max(b.room, to.units)
-		return i
-	}
-	c.cover(i, to.units, to.units)
-	return i
-}
-
-// isShared says whether pointers to q are shared: it leads to a package-level variable or to memory
-// of others, and not into the variable that the root points to. The answer does not depend on what
-// the walk found before, so that the parts of one variable are treated alike.
-func (c *cloner) isShared(q unsafex.Ptr) bool {
-	if c.lead.has(unsafex.PtrAddr(q)) {
+// has says whether the memory at addr was cut.
+func (c *cuts) has(addr uintptr) bool {
+	if c.gap.has(addr) {
 		return false
 	}
-	return c.grounds.Of(q) == graph.InGlobals || c.isOutside(q)
+	i := c.after(addr)
+	if i < len(c.spans) && c.spans[i].has(addr) {
+		return true
+	}
+	c.gap = span{0, ^uintptr(0)}
+	if i > 0 {
+		c.gap.from = c.spans[i-1].end
+	}
+	if i < len(c.spans) {
+		c.gap.end = c.spans[i].from
+	}
+	return false
 }
 
-// memory is the block of n elements in a row, with room for more.
-func (c *cloner) memory(o *op, q unsafex.Ptr, n, room uintptr, w unsafex.Ptr) uint32 {
-	to := o.to
-	if room == 0 || to.size == 0 {
-		return refEmpty
-	}
-	kind := isMemory
-	if o.kind == opSlice && c.isShared(q) {
-		kind = isArray
-	}
-	var i uint32
-	if to.flat() && kind == isMemory {
-		i = c.plain(q, to, w)
-	} else {
-		i, _ = c.block(q, to, kind, w)
-	}
-	if c.at(i).kind == isShared { // It was memory of others when a pointer to it was found.
-		panic(c.changed())
-	}
-	c.cover(i, n*to.units, room*to.units)
-	return i
-}
-
-// plain is block for plain data in slices and strings. It asks no table, which would be half of the
-// time for strings, but may make a second block for the same memory: the layout makes one a part of
-// the other.
-func (c *cloner) plain(q unsafex.Ptr, p *plan, w unsafex.Ptr) uint32 {
-	h := hashOf(q)
-	near := &c.recent[h%uint32(len(c.recent))]
-	if near.number != 0 && near.hash == h {
-		if b := c.at(near.number - 1); b.src == q && b.same(p, isMemory) {
-			return near.number - 1
+// checkInner refuses a pointer into a variable that was copied as a whole: its copy leads to a copy
+// of its own. Slices have copies of their own wherever they lead.
+func (w *walker) checkInner() {
+	var order []uint32
+	for i := range w.blocks {
+		if k := w.blocks[i].kind; k == isPointer || k == isSlice {
+			order = append(order, uint32(i))
 		}
 	}
-	i := c.add(block{src: q, plan: p, kind: isMemory, parent: c.current, at: unsafex.PtrAddr(w) - unsafex.PtrAddr(c.at(c.current).src)})
-	*near = found{i + 1, h}
-	return i
+	start := func(i uint32) uintptr { return unsafex.PtrAddr(w.blocks[i].src) }
+	size := func(i uint32) uintptr { return w.blocks[i].n * w.blocks[i].plan.size }
+	may := make(map[*plan]bool)
+	mayLead := func(p *plan) bool {
+		is, ok := may[p]
+		if !ok {
+			is = slices.ContainsFunc(w.reaches, func(r *reach) bool { return r.held[p.typ] })
+			may[p] = is
+		}
+		return is
+	}
+	slices.SortFunc(order, func(i, k uint32) int {
+		switch {
+		case start(i) != start(k):
+			return cmp.Compare(start(i), start(k))
+		case size(i) != size(k):
+			return cmp.Compare(size(k), size(i))
+		}
+		return int(w.blocks[k].kind) - int(w.blocks[i].kind) // A slice of one element before a pointer to it.
+	})
+	end := uintptr(0) // Of what begins before.
+	for _, i := range order {
+		b := &w.blocks[i]
+		if b.kind == isPointer && start(i)+size(i) <= end && mayLead(b.plan) {
+			w.current = b.parent
+			w.fail("leads into a variable that is copied as a whole", unsafex.Add(w.blocks[b.parent].src, b.at))
+			return
+		}
+		end = max(end, start(i)+size(i))
+	}
 }
 
-// cover makes block i at least so large, and puts its new part on the list of what must be walked, except for units that
-// are on it as units of another block. One unit alone may be on it twice: as a pointer's target, and as an element. So may
-// units that need not begin at a word: those without pointers, of a type with a sync.Mutex.
-func (c *cloner) cover(i uint32, live, room uintptr) {
-	b := c.at(i)
-	b.room = max(b.room, room)
-	if live <= b.live {
-		return
+// refuse ends the walk because of the part at from, which o is for.
+func (w *walker) refuse(o *op, from unsafex.Ptr) {
+	path := w.path(w.current, w.offset(from), o.typ)
+	w.err = fmt.Errorf("arena: %s of %s: %s: %s %s: %w; %s", w.op, w.blocks[0].plan.typ, path, o.typ, o.why, ErrUncloneable, o.remedy)
+}
+
+// fail ends the walk because of the pointer, slice or interface at from.
+func (w *walker) fail(why string, from unsafex.Ptr) {
+	w.err = w.located(fmt.Errorf("%s: %w", why, ErrUncloneable), from)
+}
+
+// located says where in the value err happened.
+func (w *walker) located(err error, from unsafex.Ptr) error {
+	return fmt.Errorf("arena: %s of %s: %s: %w", w.op, w.blocks[0].plan.typ, w.path(w.current, w.offset(from), nil), err)
+}
+
+// mostSteps bounds a path: a list may have millions of nodes.
+const mostSteps = 16
+
+// path names the place at an offset in block i as Go code would: "order.items[3].mu". Of the values
+// that begin there, stop is the type that is meant; nil is the innermost.
+func (w *walker) path(i uint32, offset uintptr, stop reflect.Type) string {
+	var steps []string // From the place to the root.
+	for {
+		b := &w.blocks[i]
+		if len(steps) < mostSteps || i == 0 {
+			steps = append(steps, w.step(b, offset, stop))
+		} else if len(steps) == mostSteps {
+			steps = append(steps, "…")
+		}
+		if i == 0 {
+			break
+		}
+		if offset, stop = b.at, nil; b.kind == isKeys || b.kind == isValues {
+			offset = 0
+		}
+		i = b.parent
 	}
-	from := b.live
-	b.live = live
+	slices.Reverse(steps)
+	return strings.Join(steps, "")
+}
+
+// step is what block b and the place at an offset in it add to a path.
+func (w *walker) step(b *block, offset uintptr, stop reflect.Type) string {
+	if b.kind == isMap {
+		return ""
+	}
+	index := offset / b.plan.size
+	inner, _ := fieldPath(b.plan.typ, offset%b.plan.size, stop)
+	switch b.kind {
+	case isRoot:
+		return rootName(b.plan.typ) + inner
+	case isKeys:
+		return " key " + keyName(w.maps[b.at].keys.Index(int(index))) + inner
+	case isValues:
+		return "[" + keyName(w.maps[b.at].keys.Index(int(index))) + "]" + inner
+	case isSlice:
+		inner = "[" + strconv.Itoa(int(index)) + "]" + inner
+	}
+	parent := &w.blocks[b.parent]
+	if parent.kind == isMap || parent.plan.size == 0 {
+		return inner
+	}
+	_, t := fieldPath(parent.plan.typ, b.at%parent.plan.size, nil)
 	switch {
-	case b.plan.flat():
-	case live-from == 1 || b.kind != isMemory && b.kind != isArray || b.desc().align < wordSize:
-		c.todo = append(c.todo, stretch{block: i, from: from, to: live})
-	default:
-		for lo, hi := range c.walked.fresh(b.plan.desc.key, unsafex.PtrAddr(b.src), b.plan.size, from, live) {
-			c.todo = append(c.todo, stretch{block: i, from: lo, to: hi, once: true})
-		}
+	case t.Kind() != reflect.Interface:
+	case b.kind == isBox:
+		inner = ".(" + b.plan.typ.String() + ")" + inner
+	case b.kind == isPointer:
+		inner = ".(*" + b.plan.typ.String() + ")" + inner
 	}
+	return inner
 }
 
-// walkInterface notes what the interface at w leads to.
-func (c *cloner) walkInterface(o *op, w unsafex.Ptr) {
-	p := c.dynamicPlan(o, w)
-	if p == nil {
-		return
-	}
-	data := unsafex.Add(w, wordSize)
-	if p.direct {
-		c.walk(p, data)
-		return
-	}
-	if p.size == 0 {
-		c.refs = append(c.refs, refEmpty)
-		return
-	}
-	i, _ := c.block(load(data), p, isBox, w)
-	c.cover(i, p.units, p.units)
-	c.refs = append(c.refs, i)
-}
-
-// dynamicPlan is the plan for the value in the interface at w, nil if there is none. An interface
-// is two words: the first says of what type the value in it is, also to interfaces with methods, if
-// in another way (GC-8).
-func (c *cloner) dynamicPlan(o *op, w unsafex.Ptr) *plan {
-	word := load(w)
-	if word == nil {
-		return nil
-	}
-	if word == c.lastType {
-		return c.lastPlan
-	}
-	p := c.dynamic[word]
-	if p == nil {
-		var t reflect.Type
-		if o.typ.NumMethod() == 0 {
-			t = reflect.TypeOf(*unsafex.As[any](w))
-		} else {
-			t = reflect.NewAt(o.typ, w).Elem().Elem().Type()
-		}
-		p = c.plan(t)
-		if c.dynamic == nil {
-			c.dynamic = make(map[unsafex.Ptr]*plan)
-		}
-		c.dynamic[word] = p
-	}
-	c.lastType, c.lastPlan = word, p
-	return p
-}
-
-// mapAt is the block of the map q, whose pointer stands at w.
-func (c *cloner) mapAt(p *plan, q, w unsafex.Ptr) uint32 {
-	i, old := c.block(q, p, isMap, w)
-	if old {
-		return i
-	}
-	c.at(i).room = 1
-	m := reflect.NewAt(p.whole, w).Elem()
-	x := entriesOf(p, m)
-	x.block = i
-	x.keysTo = c.scratch(i, p.key, x.keys)
-	x.elemsTo = c.scratch(i, p.elem, x.elems)
-	c.maps = append(c.maps, x)
-	return i
-}
-
-// entriesOf copies the keys and the elements of m.
-func entriesOf(p *plan, m reflect.Value) mapCopy {
-	n := m.Len()
-	keys, elems := reflect.MakeSlice(reflect.SliceOf(p.key.whole), n, n), reflect.MakeSlice(reflect.SliceOf(p.elem.whole), n, n)
-	k := 0
-	for it := m.MapRange(); it.Next() && k < n; k++ {
-		keys.Index(k).SetIterKey(it)
-		elems.Index(k).SetIterValue(it)
-	}
-	return mapCopy{plan: p, keys: keys, elems: elems}
-}
-
-// scratch notes the keys or the elements of the map with number i, and returns where their copies
-// go.
-func (c *cloner) scratch(i uint32, p *plan, s reflect.Value) reflect.Value {
-	if p.flat() || s.Len() == 0 {
-		return s
-	}
-	to := reflect.MakeSlice(s.Type(), s.Len(), s.Len())
-	n := uintptr(s.Len()) * p.units
-	x := c.add(block{src: s.UnsafePointer(), dst: to.UnsafePointer(), plan: p, kind: isScratch, parent: i})
-	c.cover(x, n, n)
-	return to
-}
-
-// block is the number of the block at q, and whether it was known before. w is where the pointer
-// stands.
-func (c *cloner) block(q unsafex.Ptr, p *plan, kind blockKind, w unsafex.Ptr) (i uint32, old bool) {
-	if int(c.count) >= len(c.table)/2 {
-		c.grow(4 * len(c.table))
-	}
-	mask, h := uint32(len(c.table)-1), hashOf(q)
-	slot := h & mask
-	for ; c.table[slot].number != 0; slot = (slot + 1) & mask {
-		if f := c.table[slot]; f.hash == h {
-			if b := c.at(f.number - 1); b.src == q && b.same(p, kind) {
-				return f.number - 1, true
+// fieldPath names the place at an offset in a t, and says which type stands there: stop, or the
+// innermost.
+func fieldPath(t reflect.Type, offset uintptr, stop reflect.Type) (path string, at reflect.Type) {
+	for t != stop || offset != 0 {
+		switch {
+		case t.Kind() == reflect.Array && t.Len() > 0 && t.Elem().Size() > 0:
+			path += fmt.Sprintf("[%d]", offset/t.Elem().Size())
+			t, offset = t.Elem(), offset%t.Elem().Size()
+		case t.Kind() == reflect.Struct:
+			i := 0
+			for i < t.NumField() && offset-t.Field(i).Offset >= t.Field(i).Type.Size() {
+				i++
 			}
-		}
-	}
-	i = c.add(block{src: q, plan: p, kind: kind, parent: c.current, at: unsafex.PtrAddr(w) - unsafex.PtrAddr(c.at(c.current).src)})
-	c.table[slot] = found{i + 1, h}
-	return i, false
-}
-
-// same says whether what a pointer to a p leads to, found at the block's address, is the block. One
-// map may be found by several types, which Go converts to each other.
-func (b *block) same(p *plan, kind blockKind) bool {
-	if b.plan.typ != p.typ && kind != isMap {
-		return false
-	}
-	return b.kind == kind || kind == isMemory && b.kind == isShared
-}
-
-func (c *cloner) add(b block) uint32 {
-	i := c.count
-	if i >= refLimit {
-		panic(refusal{outOfMemory("%s: more than %d variables", c.op, i)})
-	}
-	if int(i>>pieceBits) == len(c.blocks) {
-		c.blocks = append(c.blocks, make([]block, piece))
-	}
-	b.in = i
-	*c.at(i) = b
-	c.count++
-	return i
-}
-
-// hashOf is where the search for an address begins.
-func hashOf(q unsafex.Ptr) uint32 {
-	return uint32(uint64(unsafex.PtrAddr(q)) * golden >> 32)
-}
-
-// grow makes the table one of n slots, a power of 2.
-func (c *cloner) grow(n int) {
-	old := c.table
-	if n <= cap(c.empty) {
-		c.table = c.empty[:n]
-	} else {
-		c.table = make([]found, n)
-	}
-	for _, f := range old {
-		if f.number != 0 {
-			slot := f.hash & uint32(n-1)
-			for c.table[slot].number != 0 {
-				slot = (slot + 1) & uint32(n-1)
+			if i == t.NumField() {
+				return path, t
 			}
-			c.table[slot] = f
+			path += "." + t.Field(i).Name
+			t, offset = t.Field(i).Type, offset-t.Field(i).Offset
+		default:
+			return path, t
 		}
 	}
-	clear(old)
-	c.empty = old
+	return path, t
+}
+
+// keyName calls no method of the key: a String method may use or free the arena meanwhile.
+func keyName(k reflect.Value) string {
+	switch {
+	case k.Kind() == reflect.String:
+		return strconv.Quote(k.String())
+	case k.CanInt():
+		return strconv.FormatInt(k.Int(), 10)
+	case k.CanUint():
+		return strconv.FormatUint(k.Uint(), 10)
+	}
+	return "of type " + k.Type().String()
+}
+
+// rootName is what a path begins with.
+func rootName(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Name() == "" {
+		return "v"
+	}
+	return t.Name()
 }

@@ -536,9 +536,9 @@ func TestForgedType(t *testing.T) {
 	for op, f := range map[string]func(){
 		"NewOf":        func() { NewOf(a, forged) },
 		"nil arena":    func() { NewOf(nil, forged) },
-		"Share":        func() { DeepClone(a, &node{}, CloneOptions{Share: []reflect.Type{forged}}) },
-		"UnsafeTrust":  func() { DeepClone(a, &node{}, CloneOptions{UnsafeTrust: []reflect.Type{forged}}) },
-		"Heap's Share": func() { Heap(&node{}, CloneOptions{Share: []reflect.Type{forged}}) },
+		"Share":        func() { _, _ = DeepClone(a, &node{}, CloneOptions{Share: []reflect.Type{forged}}) },
+		"UnsafeTrust":  func() { _, _ = DeepClone(a, &node{}, CloneOptions{UnsafeTrust: []reflect.Type{forged}}) },
+		"Heap's Share": func() { _, _ = Heap(&node{}, CloneOptions{Share: []reflect.Type{forged}}) },
 	} {
 		wantPanic(t, op, f, "arena: ", "arena.forgedType", "implements reflect.Type outside of package reflect")
 	}

@@ -77,7 +77,7 @@ func (o *poolOwner) uses(p *Pool) []func() {
 		func() { String(a, "stale") },
 		func() { MakeSlice[node](a, 3, 5) },
 		func() { Append(a, []string(nil), "stale") },
-		func() { DeepClone(a, &node{name: "stale", next: &node{}}) },
+		func() { must(second(DeepClone(a, &node{name: "stale", next: &node{}}))) },
 		func() { NewMap[int, string](a, 9) },
 		func() { _, _ = NewBuilder(a).WriteString("stale") },
 		func() { newGoMap[string, int](a, 3) },

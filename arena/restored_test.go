@@ -18,7 +18,7 @@ func TestZeroedArena(t *testing.T) {
 		"String":        func() { String(a, "text") },
 		"Map.Set":       func() { m.Set("key", 1) },
 		"Builder.Write": func() { _, _ = b.Write([]byte("text")) },
-		"DeepClone":     func() { DeepClone(a, []string{"text"}) },
+		"DeepClone":     func() { _, _ = DeepClone(a, []string{"text"}) },
 	} {
 		wantPanic(t, name, f, "arena: "+name+" on an Arena that no function of the package made")
 	}

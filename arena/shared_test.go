@@ -202,8 +202,8 @@ func TestSharedFreeWaits(t *testing.T) {
 		"SliceFrom":    func(a *Arena) { SliceFrom(a, []string{"one", "two"}) },
 		"Grow":         func(a *Arena) { Grow(a, []string{"one"}, 5) },
 		"Collect":      func(a *Arena) { Collect(a, slices.Values([]string{"one", "two"})) },
-		"DeepClone":    func(a *Arena) { DeepClone(a, list) },
-		"slice":        func(a *Arena) { DeepClone(a, []any{1, "2", list, list.kids[3:7], list.kids}) },
+		"DeepClone":    func(a *Arena) { must(second(DeepClone(a, list))) },
+		"slice":        func(a *Arena) { must(second(DeepClone(a, []any{1, "2", list, list.kids[3:7], list.kids}))) },
 		"Builder":      func(a *Arena) { defer resetMeanwhile(); _, _ = NewBuilder(a).WriteString("text") },
 		"Builder, nil": func(a *Arena) { defer resetMeanwhile(); NewBuilder(a).Grow(10) },
 	} {
@@ -278,7 +278,7 @@ func TestSharedMapGrowsMeanwhile(t *testing.T) {
 	a.Checkpoint() // This frees nothing.
 	m.tookMemory("Map.Set")
 	a.Reset(Keep)
-	mustPanic(t, "reset since the Map was made", func() { m.tookMemory("Map.Set") })
+	wantPanic(t, "Map.Set", func() { m.tookMemory("Map.Set") }, "reset since the Map was made")
 }
 
 // TestSharedRewindMeanwhile: if another goroutine notes a checkpoint and rewinds to it, or resets the
@@ -300,7 +300,7 @@ func TestSharedRewindMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		free(c)
-		mustPanic(t, "Map.Set on a Map of arena "+fmt.Sprint(a.ID())+", which was "+how, func() { m.tookMemory("Map.Set") })
+		wantPanic(t, how, func() { m.tookMemory("Map.Set") }, "Map.Set on a Map of arena "+fmt.Sprint(a.ID())+", which was "+how)
 
 		b := NewBuilder(a)
 		if err := b.WriteByte('a'); err != nil {
@@ -312,7 +312,7 @@ func TestSharedRewindMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		free(c)
-		mustPanic(t, "Builder.Write on a Builder that was written to before arena "+fmt.Sprint(a.ID())+" was "+how, func() { b.use("Builder.Write", buf) })
+		wantPanic(t, how, func() { b.use("Builder.Write", buf) }, "Builder.Write on a Builder that was written to before arena "+fmt.Sprint(a.ID())+" was "+how)
 		a.Free()
 	}
 }
