@@ -3,60 +3,89 @@
 package arena
 
 import (
+	"strings"
+
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A bump cuts values of one flow, and of one type if typed, for one arena. A bump that a Typed has
-// never serves a second arena; others go on to the next arena of a Pool.
-type bump struct {
-	chunk *chunk // The current one; never nil.
-	in    *state
-	a     *Arena    // If a Typed has the bump: the arena that made the Typed.
-	desc  *typeDesc // If typed.
-	flow  flow
-	grow  uint8 // Class of the next chunk.
+// apartMost bounds the chunks of values that are kept apart: memory that a Rewind frees in them is
+// not used again.
+const apartMost = 4 << 10
 
-	full  *chunk // Were current before, the last one first.
-	large *chunk // Hold one block each, the last one first.
-
-	spare      *chunk // Empty, kept by Reset or Rewind, the largest first.
-	spareLarge *chunk // Likewise, of those that held one block each.
-
-	sample *sampler // If values are sampled.
-
-	// Without reuse: the bytes that a round is expected to take, and those of the round's chunks.
-	expect, round uintptr
+// maxChunk is up to what size the chunks of a bump grow.
+func (s *debugState) maxChunk() uintptr {
+	if s.apart() {
+		return apartMost
+	}
+	return maxChunk
 }
 
-const (
-	firstWords = 1 << 10 // Bytes of the first chunk of words and of bytes.
-	firstTyped = 256     // Of the first typed chunk, or room for four values up to the next.
-	firstMost  = 4 << 10
-	maxChunk   = 1 << 20 // Of the largest that is not made for one block.
-)
-
-func (b *bump) init(s *state, f flow, d *typeDesc) {
-	b.chunk, b.in, b.flow, b.desc = &noChunk, s, f, d
-	b.grow = classOf(b.first())
+// bytesFor is the size of n values, or an error.
+func (d *typeDesc) bytesFor(n int) (uintptr, error) {
+	if uintptr(n) > d.most {
+		name := d.typ.String()
+		if strings.HasPrefix(name, "arena.mapSlot[") {
+			name = "entries of a Map"
+		} else {
+			name = "values of " + name
+		}
+		return 0, outOfMemory("%d %s (%d bytes each)", n, name, d.size)
+	}
+	return uintptr(n) * d.size, nil
 }
 
-// first is how many bytes the first chunk has at least.
-func (b *bump) first() uintptr {
-	if b.flow == typedFlow {
-		return min(max(firstTyped, 4*b.desc.size+goHeader), firstMost)
+// bumpFor is the bump that values of a type are cut from.
+func (s *state) bumpFor(d *typeDesc) *bump {
+	switch {
+	case d.flow == wordFlow || s.from.fixed:
+		return s.words
+	case d.flow == byteFlow:
+		return s.bytes
+	case s.byDesc != nil:
+		if b := s.byDesc[d]; b != nil {
+			return b
+		}
+	default:
+		for _, b := range s.typed {
+			if b.desc == d {
+				return b
+			}
+		}
 	}
-	return firstWords
+	return s.addBump(d)
 }
 
-// use makes c, in which no checkpoint has noted values, the current chunk.
-func (b *bump) use(c *chunk) {
-	b.chunk = c
-	if c != &noChunk {
-		c.floor = 0
+// manyTypes is when a list of bumps is no longer searched from end to end.
+const manyTypes = 24
+
+func (s *state) addBump(d *typeDesc) *bump {
+	b := new(bump)
+	b.init(s, typedFlow, d)
+	s.typed = append(s.typed, b)
+	if s.byDesc == nil && len(s.typed) >= manyTypes {
+		s.byDesc = make(map[*typeDesc]*bump, 2*len(s.typed))
+		for _, b := range s.typed {
+			s.byDesc[b.desc] = b
+		}
 	}
-	if b.flow == byteFlow {
-		b.in.self.text = &c.cursor
+	if s.byDesc != nil {
+		s.byDesc[d] = b
 	}
+	return b
+}
+
+// cut is memory of size bytes for values of a type from a chunk, which the fast path then finds, unless
+// all calls of the arena take the slow path.
+func (s *state) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
+	b, align := s.bumpFor(d), d.align
+	if b.flow == wordFlow { // In a fixed arena bytes lie among words.
+		size, align = (size+7)&^7, 8
+	}
+	p, err := b.cut(size, align, zero)
+	if err == nil && b.flow == d.flow {
+		s.cache(d, &b.chunk.cursor)
+	}
+	return p, err
 }
 
 // cut allocates n bytes at a multiple of align. They are zero if zero is set; otherwise the caller
@@ -112,9 +141,6 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 	return c, nil
 }
 
-// classFor is the class of the smallest chunk with room for n bytes.
-func (b *bump) classFor(n uintptr) uint8 { return classOf(n + b.in.from.lead(b.desc)) }
-
 // most is the size of the largest block that gets no chunk of its own.
 func (b *bump) most() uintptr {
 	switch {
@@ -124,22 +150,6 @@ func (b *bump) most() uintptr {
 		return b.plan()
 	}
 	return classBytes(b.grow) / 4
-}
-
-// retire closes the current chunk and leaves the bump without one.
-func (b *bump) retire() {
-	if c := b.chunk; c != &noChunk {
-		c.close()
-		c.next, b.full = b.full, c
-		b.use(&noChunk)
-	}
-}
-
-// shut makes the fast paths find the current chunk full.
-func (b *bump) shut() {
-	if c := b.chunk; c != &noChunk {
-		c.limit = 0
-	}
 }
 
 // moreLarge leaves the current chunk to smaller blocks.
@@ -180,29 +190,82 @@ func (b *bump) reopen() {
 	}
 }
 
-// enter makes the fast paths of a typed bump's type find the current chunk.
-func (b *bump) enter() {
-	if b.desc != nil && b.in.table != nil && b.chunk != &noChunk {
-		b.in.enter(b.desc.key, &b.chunk.cursor)
+// growing is the bump in whose chunk a slice of the type could grow, or nil.
+func (s *state) growing(op string, d *typeDesc) *bump {
+	if s.from.single || s.debug.apart() || d.size == 0 {
+		return nil
 	}
+	s.from.admit(op, d)
+	return s.bumpFor(d)
 }
 
-// putAside makes the current chunk a spare one if it is empty. Marks of checkpoints name no empty chunk.
-func (b *bump) putAside() {
+// grown is how many elements a slice of capacity old that must hold n gets: twice as many as before
+// while it is small, a quarter more later, as append does.
+func grown(n, old, size uintptr) uintptr {
+	if size == 0 { // Twice as many may be more than an int.
+		return n
+	}
+	const small = 64 << 10
+	want := old * 2
+	if old*size > small {
+		want = old + old/4
+	}
+	if want > maxBytes/size {
+		want = n
+	}
+	want = max(n, want)
+	if size < 8 && 8%size == 0 {
+		want = (want + 8/size - 1) &^ (8/size - 1) // Whole words.
+	}
+	return want
+}
+
+// extend makes the block [addr, addr+old) end further behind, at best with want bytes and at least
+// with need, all multiples of size, if it ends at the bump position. It returns the bytes, or 0 if
+// it cannot. The new elements are zero if zero is set; otherwise the caller overwrites them.
+func (b *bump) extend(addr, old, need, want, size uintptr, zero bool) uintptr {
 	c := b.chunk
-	if c == &noChunk || c.used != 0 {
-		return
+	base := unsafex.PtrAddr(c.base)
+	// The second condition keeps out a foreign block that ends where the chunk begins.
+	if addr+old != base+c.used || addr < base || old == 0 {
+		return 0
 	}
-	c.close()
-	b.use(&noChunk)
-	b.keep(c, &b.spare)
+	start := addr - base
+	if b.flow == wordFlow { // The next value begins at a whole word, wherever in one this slice does.
+		want = (start+want+7)&^7 - start
+	}
+	if room := c.size - start; want > room {
+		want = room
+	}
+	want -= want % size
+	if want < need || b.flow == wordFlow && (start+want)%8 != 0 {
+		return 0
+	}
+	u := c.used
+	b.claim(c, u, start+want, zero)
+	b.checkCut(c, u, start+want)
+	return want
 }
 
-// keep puts an empty chunk aside for later.
-func (b *bump) keep(c *chunk, list **chunk) {
-	at := list
-	for *at != nil && (*at).class > c.class {
-		at = &(*at).next
+// lengthen is s with room for n more bytes, in place or copied, if the current chunk has that without the
+// slow way, or nil. No slice but s may lead to the bytes behind the length of s, which hold anything.
+func (c *cursor) lengthen(s []byte, n int) []byte {
+	at, old := unsafex.DataOf(s), uintptr(cap(s))
+	if c == nil || uint(n) > smallSlice || old > smallSlice {
+		return nil
 	}
-	c.next, *at = *at, c
+	want := max(uintptr(len(s)+n), 2*old, 16)
+	if end := unsafex.PtrAddr(at) + old - unsafex.PtrAddr(c.base); old != 0 && end == c.used && old <= end {
+		if c.take(want-old) == nil {
+			return nil
+		}
+		return unsafex.SliceOf[byte](at, len(s), int(want))
+	}
+	p := c.take(want)
+	if p == nil {
+		return nil
+	}
+	g := unsafex.SliceOf[byte](p, len(s), int(want))
+	copy(g, s)
+	return g
 }

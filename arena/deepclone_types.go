@@ -12,10 +12,53 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/freehold-go/freehold/internal/graph"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
+
+// CloneOptions are options of [DeepClone] and [Heap]. The zero value is a good choice. If several
+// are given, they add up.
+type CloneOptions struct {
+	// Share names types whose values are shared, not copied. A pointer to one is kept. If a value
+	// is part of another, its bits are copied as by an assignment, so it leads to the same memory as
+	// the original. Channels, functions and all other values that are refused can be named.
+	Share []reflect.Type
+	// UnsafeTrust names types of other modules. DeepClone then copies the unexported fields of
+	// every type of their packages. The caller vouches that these packages do not use package
+	// unsafe to store data in such a field that differs from the field's type. If one does, the
+	// clone corrupts memory.
+	UnsafeTrust []reflect.Type
+}
+
+// Deep copies, from the public functions to the rule for fields:
+//
+//	DeepClone, Heap        deepclone.go
+//	      │
+//	      ▼                deepclone_types.go: the plan of a type, made once
+//	   plan of T ────────► [off 0: plain data][off 16: string][off 32: pointer to U]
+//	      │
+//	      ▼                deepclone_walk.go: one walk
+//	   stack of blocks     pop a block, copy its values word by word as the plan says
+//	      ▲    │
+//	      │    │ header (pointer, slice, interface, map) to memory at q
+//	      │    ▼
+//	      │  memo: (q, type, length) ──► known: write the address of its copy
+//	      │    │ new
+//	      │    ▼
+//	      └─ take memory, note the block in the memo, write its address, push it
+//
+//	deepclone_maps.go: maps, whose keys and values are blocks of their own, and which are filled at
+//	the end
+//
+// Invariants. A word that may be a pointer is copied as a pointer, from memory of one type to memory
+// of the same type. A header is read once, before the copy is written: a stale value may lie where
+// its copy goes. No pointer into memory that the call took for the copy is followed.
+
+// ErrUncloneable is the error of the refusals of [DeepClone] and [Heap]: a part of the value cannot
+// be copied. The message has the path to it.
+var ErrUncloneable = errors.New("a part of the value cannot be copied")
 
 // This file says how values of a type are copied: first the plan of a type, then the rule for its
 // fields.
@@ -527,4 +570,26 @@ func set(keys ...string) map[string]bool {
 		m[k] = true
 	}
 	return m
+}
+
+// copiesItself says whether values of t are copied by copyOwn.
+func copiesItself(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && graph.CopierOf(t) != nil || t.Kind() == reflect.Pointer && isOwnMap(t.Elem()) && t.Implements(ownMapType)
+}
+
+// ownMap is what *Map implements.
+type ownMap interface {
+	// cloneTypes returns the types of keys and values. It is called with nil.
+	cloneTypes() (key, value reflect.Type)
+	// cloneStart returns an empty Map in a, its address, and slices of the keys and values.
+	cloneStart(op string, a *Arena) (to ownMap, at unsafex.Ptr, keys, values reflect.Value, err error)
+	// cloneFill puts entries into the Map.
+	cloneFill(op string, keys, values reflect.Value) error
+}
+
+var ownMapType = reflect.TypeFor[ownMap]()
+
+// isOwnMap says whether t is a Map. A struct in which a Map is embedded has its methods, and is none.
+func isOwnMap(t reflect.Type) bool {
+	return t.PkgPath() == reflect.TypeFor[Arena]().PkgPath() && strings.HasPrefix(t.Name(), "Map[")
 }

@@ -3,90 +3,34 @@
 package arena
 
 import (
-	"fmt"
 	"math/bits"
-	"reflect"
 	"slices"
 	"sort"
 )
 
-// goMaps are the Go maps of an arena, or of one part of a shared one.
-type goMaps struct {
-	shelves []*mapShelf // In the order of their making.
-	lent    int         // How many maps are lent. A checkpoint notes that number.
-	held    int64       // Bytes of all maps.
-	inUse   int64       // Of those that are lent.
+// noTable is how many entries a map has at most without a table.
+const noTable = 8
+
+// bytes are those of a map on the shelf that had so many entries.
+func (s *mapShelf) bytes(size int) int64 {
+	if size <= noTable {
+		return s.small
+	}
+	return mapBytes(s.desc, size)
 }
 
-// A mapShelf has the maps of one type. Those that are lent come first, in the order in which they were lent, which the
-// next round repeats; the others wait for their next use.
-type mapShelf struct {
-	desc  *typeDesc
-	maps  []goMap
-	lent  int
-	small int64 // Bytes of a map without a table.
-}
-
-// A goMap is a Go map that an arena has made.
-type goMap struct {
-	v      reflect.Value
-	plain  map[string]any // The map, if it has this type, the most frequent one: reflect takes twice the time.
-	size   int            // How many entries it had at most, as far as the arena knows.
-	number int            // How many maps had been lent before it.
-}
-
-// goMap is an empty map of a type.
-func (a *Arena) goMap(op string, d *typeDesc, hint int) (v reflect.Value, err error) {
-	if hint < 0 {
-		panic(fmt.Errorf("arena: %s of %s: negative number of entries %d", op, d.typ, hint))
+// mapBytes is about how much a map with room for n entries takes, or more than maxBytes.
+func mapBytes(d *typeDesc, n int) int64 {
+	const header = 48
+	entry := int64(d.typ.Key().Size()+d.typ.Elem().Size()) + 1
+	if int64(n) > maxBytes/entry {
+		return maxBytes + 1
 	}
-	bytes := mapBytes(d, hint)
-	if bytes > maxBytes {
-		return v, outOfMemory("%s of %s: %d entries", op, d.typ, hint)
+	slots := int64(noTable)
+	if n > noTable {
+		slots = 1 << bits.Len64(uint64(int64(n)*8/7))
 	}
-	if a == nil {
-		return reflect.MakeMapWithSize(d.typ, hint), nil
-	}
-	s := a.check(op)
-	if s.debug != nil {
-		defer s.begin(op).done()
-	}
-	switch {
-	case s.shared != nil:
-		in, lock := a.lock(op)
-		defer lock.unlock()
-		return in.goMap(op, d, hint)
-	case s.from.single:
-		if err := s.chargeHeap(bytes); err != nil {
-			return v, err
-		}
-		return reflect.MakeMapWithSize(d.typ, hint), nil
-	}
-	return s.lendMap(d, hint, bytes)
-}
-
-// lendMap is a map that is kept, or a new one, of so many bytes.
-func (s *state) lendMap(d *typeDesc, hint int, bytes int64) (v reflect.Value, err error) {
-	if s.maps == nil {
-		s.maps = new(goMaps)
-	}
-	m := s.maps
-	of := m.shelf(d)
-	for of.lent < len(of.maps) {
-		g := &of.maps[of.lent]
-		if more := bytes - of.bytes(g.size); more <= 0 || s.fitsMap(more) {
-			g.size = max(g.size, hint)
-			return m.lend(of).v, nil
-		}
-		m.drop(s, of, of.lent, of.lent+1) // A new map may fit in its place, once the arena gives up what is spare.
-	}
-	if err := s.chargeMap(bytes); err != nil {
-		return v, err
-	}
-	g := goMap{v: reflect.MakeMapWithSize(d.typ, hint), size: hint}
-	g.plain, _ = g.v.Interface().(map[string]any)
-	of.maps = append(of.maps, g)
-	return m.lend(of).v, nil
+	return header + slots*entry
 }
 
 // lend is the first map on the shelf that waits for its next use.
@@ -118,52 +62,6 @@ func (m *goMaps) shelf(d *typeDesc) *mapShelf {
 	s := &mapShelf{desc: d, small: mapBytes(d, 0)}
 	m.shelves = append(m.shelves, s)
 	return s
-}
-
-// noTable is how many entries a map has at most without a table.
-const noTable = 8
-
-// bytes are those of a map on the shelf that had so many entries.
-func (s *mapShelf) bytes(size int) int64 {
-	if size <= noTable {
-		return s.small
-	}
-	return mapBytes(s.desc, size)
-}
-
-// mapBytes is about how much a map with room for n entries takes, or more than maxBytes.
-func mapBytes(d *typeDesc, n int) int64 {
-	const header = 48
-	entry := int64(d.typ.Key().Size()+d.typ.Elem().Size()) + 1
-	if int64(n) > maxBytes/entry {
-		return maxBytes + 1
-	}
-	slots := int64(noTable)
-	if n > noTable {
-		slots = 1 << bits.Len64(uint64(int64(n)*8/7))
-	}
-	return header + slots*entry
-}
-
-// chargeMap counts n more bytes of maps. If the limit forbids it, all maps on the shelves go first.
-func (s *state) chargeMap(n int64) error {
-	if !s.fitsMap(n) && !(s.releaseSpare() && s.fitsMap(n)) {
-		return s.rec.beyond(n)
-	}
-	return nil
-}
-
-// fitsMap counts n more bytes of maps, unless the limit forbids them. Maps of an off-heap arena lie on
-// the Go heap, and so are no part of its memory.
-func (s *state) fitsMap(n int64) bool {
-	if !s.from.outside {
-		if !s.rec.fits(n) {
-			return false
-		}
-		store.charge(n)
-	}
-	s.maps.held += n
-	return true
 }
 
 // drop leaves maps of a shelf to the collector: those in a range of indexes.

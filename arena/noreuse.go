@@ -3,45 +3,8 @@
 package arena
 
 import (
-	"fmt"
-	"os"
-	"runtime"
-	"sync"
 	"sync/atomic"
-
-	"github.com/freehold-go/freehold/internal/sanitize"
-	"github.com/freehold-go/freehold/internal/unsafex"
 )
-
-// An arena without reuse leaves its memory to the collector. The life of such a chunk:
-//
-//   1. The arena takes it from the Go heap, or from proven, never from the store: a stale pointer
-//     of another arena could lead into a chunk of the store.
-//   2. The arena cuts values from it, as from any chunk.
-//   3. Free, Reset, Rewind and Pool.Put unlink it. They write nothing into it, so that a stale
-//     value stays what it was, and the collector frees the chunk with the last pointer into it.
-//   4. A large chunk without pointers has a finalizer from then on. When the collector has proved
-//     that no pointer is left, the finalizer puts the chunk into proven, with its pages warm and
-//     not cleared. A chunk with pointers cannot come back that way: its finalizer would keep alive
-//     what it points to, itself included.
-//
-// A chunk costs about a microsecond, so a bump makes its chunks as large as the last rounds were.
-
-// sayOffHeapReuses reports which arenas FREEHOLD=noreuse leaves as they are.
-var sayOffHeapReuses = sync.OnceFunc(func() {
-	fmt.Fprintln(os.Stderr, "freehold: noreuse: off-heap and fixed arenas reuse their memory all the same, because the collector sees no pointer to it")
-})
-
-// refuseNoReuse panics because the collector cannot have the memory of an off-heap arena.
-func refuseNoReuse(op string) {
-	panic(fmt.Errorf("arena: %s with NoReuse: the memory of off-heap and fixed arenas cannot go to the collector, which sees no pointer to it; use NewWith or another mode", op))
-}
-
-// abandons says whether freed chunks of the arena go to the collector untouched. A debug mode that
-// finds stale values overwrites them instead and keeps them apart.
-func (s *state) abandons(m Mode) bool {
-	return (s.noReuse || m == NoReuse) && s.from.onGo() && !s.debug.apart()
-}
 
 // abandonAll leaves all chunks to the collector, and those that are empty to the store.
 func (s *state) abandonAll() {
@@ -73,18 +36,6 @@ func (b *bump) abandon(list **chunk, end *chunk) (used uintptr) {
 		b.in.abandonChunk(c)
 	}
 	return used
-}
-
-// abandonChunk leaves a chunk to the collector. Slots of the arena that still lead to it find it
-// full.
-func (s *state) abandonChunk(c *chunk) {
-	c.close()
-	n := c.bytes()
-	s.rec.held.Add(-n)
-	store.charge(-n)
-	c.owner.Store(nil)
-	c.await()
-	drop(c)
 }
 
 // partChunks makes values with pointers that come after a checkpoint lie in chunks of their own, so
@@ -202,29 +153,4 @@ func (b *bump) plan() (most uintptr) {
 	next = min(max(next, b.first()), maxChunk)
 	b.grow = classOf(next)
 	return min(next/share, maxChunk/4)
-}
-
-// proven keeps chunks without pointers that the collector has proved unreachable, for arenas
-// without reuse, for some seconds.
-var proven chunkStore
-
-// leastProven is the size from which on a chunk is worth a finalizer.
-const leastProven = 64 << 10
-
-// await makes the chunk's memory come back when no pointer into it is left. The race detector would
-// report races between those who used the memory before and those who use it then, because nothing
-// that it sees orders them.
-func (c *chunk) await() {
-	if c.desc != nil || c.size < leastProven || sanitize.Race {
-		return
-	}
-	class, dirty, f := c.class, c.dirty, c.flow
-	first := unsafex.As[uint64](c.base)
-	runtime.SetFinalizer(first, nil) // One of the program's, on the first value, would end the process.
-	runtime.SetFinalizer(first, func(first *uint64) {
-		c := newChunk(f, nil, class, unsafex.PtrOf(first), classBytes(class))
-		c.dirty = dirty
-		index.add(c)
-		proven.put(c)
-	})
 }

@@ -56,9 +56,6 @@ type pooledState struct {
 	held int64
 }
 
-// pooled is the bytes in the states of all Pools.
-var pooled atomic.Int64
-
 // open is the shelf. It panics if p is a copy of a Pool that was used.
 func (p *Pool) open(op string) *poolShelf {
 	s := p.shelf.Load()
@@ -107,9 +104,6 @@ func (s *poolShelf) take(none bool) (p pooledState) {
 	s.mu.Unlock()
 	return p
 }
-
-// opPut is the name of Put in messages.
-const opPut = "Pool.Put"
 
 // Put takes back an arena that Get returned, and frees all its values, as [Arena.Free] does. It
 // ignores a nil arena.

@@ -5,69 +5,17 @@ package arena
 import (
 	"cmp"
 	"fmt"
-	"runtime"
+	"math"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"weak"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
 )
-
-// A record describes an arena that is not freed, also after the program has dropped it.
-type record struct {
-	id    atomic.Uint64 // 0 while a Pool has the record.
-	state weak.Pointer[state]
-	made  uintptr // The program counter of the call that made it.
-	from  *source
-	held  atomic.Int64    // Bytes in chunks.
-	limit atomic.Int64    // Of held; 0 for none.
-	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
-
-	refused atomic.Pointer[any] // The first panic of offheap when the arena freed a chunk; see tellLate.
-
-	round   atomic.Uint64           // Checkpoint, Rewind, Reset and Free count it up.
-	history atomic.Pointer[history] // Of the rounds, once there was a checkpoint.
-}
-
-// heapRecord stands for the Go heap, as the arena that a nil *Arena is.
-var heapRecord = record{from: &fromSingle}
-
-// name is what messages call the arena.
-func (a *Arena) name() string {
-	if a == nil {
-		return "the Go heap"
-	}
-	return fmt.Sprintf("arena %d", a.id)
-}
-
-// String names a and its kind, and says how many bytes it holds in chunks, or that it was freed. Many goroutines may call it
-// while one uses a.
-func (a *Arena) String() string {
-	switch {
-	case a == nil:
-		return "the Go heap (a nil Arena)"
-	case a.id == 0:
-		return "an Arena that no function of the package made"
-	}
-	s := shardOf(a.id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.find(a.id)
-	if r == nil {
-		return a.name() + " (freed)"
-	}
-	return fmt.Sprintf("%s (%s, %d bytes held)", a.name(), r.from.name, r.held.Load())
-}
-
-// registered reports whether the arena with that ID is not freed, and the collector has not taken it.
-func registered(id uint64) bool {
-	s := shardOf(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.find(id)
-	return r != nil && r.alive()
-}
 
 // registry finds records by ID. Records of arenas on Go memory that the collector took are struck
 // off when the registry has doubled, and when a caller asks.
@@ -196,6 +144,15 @@ func unregister(r *record) {
 	s.mu.Unlock()
 }
 
+// registered reports whether the arena with that ID is not freed, and the collector has not taken it.
+func registered(id uint64) bool {
+	s := shardOf(id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(id)
+	return r != nil && r.alive()
+}
+
 // ID is a number that no other arena of the process has or had. The nil arena's ID is 0.
 func (a *Arena) ID() uint64 {
 	if a == nil {
@@ -203,6 +160,25 @@ func (a *Arena) ID() uint64 {
 	}
 	a.check("ID")
 	return a.id
+}
+
+// String names a and its kind, and says how many bytes it holds in chunks, or that it was freed. Many goroutines may call it
+// while one uses a.
+func (a *Arena) String() string {
+	switch {
+	case a == nil:
+		return "the Go heap (a nil Arena)"
+	case a.id == 0:
+		return "an Arena that no function of the package made"
+	}
+	s := shardOf(a.id)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.find(a.id)
+	if r == nil {
+		return a.name() + " (freed)"
+	}
+	return fmt.Sprintf("%s (%s, %d bytes held)", a.name(), r.from.name, r.held.Load())
 }
 
 // Info describes an arena that is not freed.
@@ -255,13 +231,270 @@ func eachRecord(f func(r *record, leaked bool)) {
 	}
 }
 
-// place is where the arena was made.
-func (r *record) place() string { return placeOf(r.made) }
+// A ForgottenPlace is a call that made arenas on Go memory that the collector took without Free.
+type ForgottenPlace struct {
+	Made   string // Function, file and line of the call, as in Info.
+	Arenas uint64 // That were made there and died without Free so far.
+}
 
-func (a *Arena) place() string { return placeOf(a.made) }
+// ForgottenPlaces lists the places that made the arenas that [Totals] counts as Forgotten, those
+// with the most arenas first. It needs no debug mode. An arena without Free is no mistake; with
+// Free its memory is reused, and does not wait for the collector. If there are more than 1024
+// places, arenas of the later ones count as made at "other places".
+func ForgottenPlaces() []ForgottenPlace {
+	eachRecord(func(*record, bool) {}) // Finds those that the collector took meanwhile.
+	p := &registry.places
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	byName := make(map[string]uint64, len(p.count)) // Calls that were inlined share a place.
+	for pc, n := range p.count {
+		byName[placeOf(pc)] += n
+	}
+	if p.others > 0 {
+		byName["other places"] = p.others
+	}
+	list := make([]ForgottenPlace, 0, len(byName))
+	for name, n := range byName {
+		list = append(list, ForgottenPlace{name, n})
+	}
+	slices.SortFunc(list, func(x, y ForgottenPlace) int {
+		return cmp.Or(cmp.Compare(y.Arenas, x.Arenas), cmp.Compare(x.Made, y.Made))
+	})
+	return list
+}
 
-// placeOf names the place of a call.
-func placeOf(pc uintptr) string {
-	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	return fmt.Sprintf("%s at %s:%d", f.Function, f.File, f.Line)
+// mostPlaces bounds the memory for places.
+const mostPlaces = 1024
+
+// forgottenPlaces counts arenas by the program counter of the call that made them.
+type forgottenPlaces struct {
+	mu      sync.Mutex
+	count   map[uintptr]uint64
+	others  uint64
+	watches []*watch
+}
+
+// A watch gathers the places of arenas with IDs above a number.
+type watch struct {
+	after uint64
+	made  []uintptr
+}
+
+// watch gathers the places of the arenas with IDs above a number that are forgotten until the caller
+// calls end, which returns them.
+func (p *forgottenPlaces) watch(after uint64) (end func() []uintptr) {
+	w := &watch{after: after}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watches = append(p.watches, w)
+	return func() []uintptr {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.watches = slices.DeleteFunc(p.watches, func(o *watch) bool { return o == w })
+		return w.made
+	}
+}
+
+// add counts the arena with that ID, which the call at pc made.
+func (p *forgottenPlaces) add(id uint64, pc uintptr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.watches {
+		if id > w.after {
+			w.made = append(w.made, pc)
+		}
+	}
+	if p.count == nil {
+		p.count = make(map[uintptr]uint64)
+	}
+	if _, known := p.count[pc]; !known && len(p.count) == mostPlaces {
+		p.others++
+		return
+	}
+	p.count[pc]++
+}
+
+// noteCheckpoint begins a period.
+func (r *record) noteCheckpoint(serial uint64) {
+	h := r.history.Load()
+	if h == nil {
+		h = &history{begun: r.round.Load()} // Each earlier round was ended by a Reset.
+		r.history.Store(h)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.marks = append(h.marks, period{serial: serial, noted: r.round.Add(1)})
+}
+
+// noteRewind ends the values made since a checkpoint.
+func (r *record) noteRewind(serial uint64) {
+	h := r.history.Load()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := sort.Search(len(h.marks), func(i int) bool { return h.marks[i].serial > serial })
+	h.marks = h.marks[:n]
+	h.freed = r.round.Add(1)
+	h.marks[n-1].rewound = h.freed
+}
+
+// noteReset ends all that was made. Free does the same.
+func (r *record) noteReset() {
+	h := r.history.Load()
+	if h == nil {
+		r.round.Add(1)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun, h.marks = r.round.Add(1), h.marks[:0]
+}
+
+// since says how the values that the arena made in a round were freed: "reset", "rewound", or "" if
+// the arena still has them. now is the present round.
+func (r *record) since(made uint64) (how string, now uint64) {
+	now = r.round.Load() // Before the history: the first checkpoint makes that, and then begins a round.
+	h := r.history.Load()
+	if h == nil { // Each later round was begun by a Reset, or by Free.
+		if now != made {
+			how = "reset"
+		}
+		return how, now
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := sort.Search(len(h.marks), func(i int) bool { return h.marks[i].noted > made })
+	switch {
+	case made < h.begun:
+		how = "reset"
+	case n > 0 && made < h.marks[n-1].rewound:
+		how = "rewound"
+	}
+	return how, r.round.Load()
+}
+
+// freedSince says how the arena freed values since a round: "reset", "rewound", or "" if it freed
+// none. now is the round to note for memory that was taken in the meantime. In a shared arena another
+// goroutine may have begun rounds before and after that, so it is not known which of them made the memory.
+func (r *record) freedSince(round uint64) (how string, now uint64) {
+	if r.round.Load() == round {
+		return "", round
+	}
+	h := r.history.Load()
+	if h == nil { // As in since.
+		return "reset", r.round.Load()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case round < h.begun:
+		how = "reset"
+	case round < h.freed:
+		how = "rewound"
+	}
+	return how, r.round.Load()
+}
+
+// A Round is a moment in the life of an arena. Code that keeps memory of an arena from call to call,
+// as a container or a decoder does, notes the Round when it takes memory, and asks Ended before it
+// uses the memory again. The zero Round never ends. [Builder] and [Map] do this by themselves.
+type Round struct {
+	life *record
+	at   uint64
+}
+
+// Round returns the present round of a. It panics if a was freed. The round of a nil Arena never
+// ends.
+func (a *Arena) Round() Round {
+	if a == nil {
+		return Round{}
+	}
+	a.check("Round")
+	return Round{a.rec, a.rec.round.Load()}
+}
+
+// Ended reports how the arena freed the values that it made in the round: "reset", which may have
+// been Free, "rewound", or "" if it has not freed them. It takes some nanoseconds. In a shared arena
+// a round that is noted before memory is taken, and has not ended afterwards, is the memory's, unless
+// another goroutine noted a checkpoint in between: then it says nothing about a Rewind to that one.
+func (r Round) Ended() (how string) {
+	if r.life == nil || r.life.round.Load() == r.at {
+		return ""
+	}
+	how, _ = r.life.since(r.at)
+	return how
+}
+
+// charge counts n more bytes, or says that the limit forbids them.
+func (r *record) charge(n int64) error {
+	if !r.fits(n) {
+		return r.beyond(n)
+	}
+	return nil
+}
+
+// fits counts n more bytes, unless the limit forbids them.
+func (r *record) fits(n int64) bool {
+	if l := r.limit.Load(); l > 0 && r.held.Load()+n > l {
+		return false
+	}
+	r.held.Add(n)
+	return true
+}
+
+// aheadShare is the share of a limit that plans of arenas without reuse may fill ([bump.plan]).
+// Half of the distance between two classes of chunks: a block that fits the limit is hardly refused
+// for it.
+const aheadShare = 16
+
+// room is how many more bytes the limit allows, if there is one, and how many of them plans may
+// take.
+func (r *record) room() (n, ahead uintptr, limited bool) {
+	l, held := r.limit.Load(), r.held.Load()
+	return bytesWithin(l - held), bytesWithin(l/aheadShare - held), l > 0
+}
+
+// bytesWithin is n as a uintptr, or the nearest there is: on 32-bit systems a limit may exceed all
+// addresses.
+func bytesWithin(n int64) uintptr { return uintptr(min(uint64(max(n, 0)), math.MaxUint)) }
+
+// modest is the class for a chunk to fill, or a smaller one if a quarter of what the limit leaves is
+// less: classes grow over rounds, and one type's chunk must not take what other types need.
+func (r *record) modest(class uint8) uint8 {
+	if room, _, limited := r.room(); limited && classBytes(class) > room/4 {
+		return classOf(room / 4)
+	}
+	return class
+}
+
+// beyond is the error for n bytes that do not fit.
+func (r *record) beyond(n int64) error {
+	return fmt.Errorf("arena: %d more bytes for arena %d, which was made by %s; %d of at most %d are taken: Reset it, or raise the limit with SetLimit: %w",
+		n, r.id.Load(), r.place(), r.held.Load(), r.limit.Load(), offheap.ErrLimit)
+}
+
+// noteLeak says what would be lost if the process ended now, if the arena must be freed and the
+// mode asks for it.
+func (r *record) noteLeak() {
+	if !r.leaks() {
+		return
+	}
+	leakNotes.Lock()
+	defer leakNotes.Unlock()
+	debugmode.Add(debugmode.Block{Addr: unsafex.Addr(r), Size: uintptr(r.held.Load()), Owner: "arena", Arena: r.id.Load(),
+		Type: r.from.name, Alloc: r.stack, Leak: true, Whole: true})
+}
+
+// leakNotes orders the notes: that of the last part of a shared arena has the present size.
+var leakNotes sync.Mutex
+
+// leaks says whether the arena counts as a leak until it is freed.
+func (r *record) leaks() bool {
+	return r.from.outside && debugmode.On() && debugmode.Current().Leaks
+}
+
+// noLeak takes it back.
+func (r *record) noLeak() {
+	if r.leaks() {
+		debugmode.Forget(unsafex.Addr(r))
+	}
 }

@@ -3,10 +3,9 @@
 package arena
 
 import (
-	"fmt"
+	"sort"
 
-	"github.com/freehold-go/freehold/internal/owner"
-	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/invariants"
 )
 
 // Free frees all values of a and reuses their memory at once. The program must not use a value
@@ -33,18 +32,6 @@ func (a *Arena) free(op string, m Mode) {
 	}
 	unregister(s.rec)
 	s.tellLate()
-}
-
-// tellLate panics with what offheap has found when the arena freed chunks: that it could not free one
-// of them, or the damage of other blocks. Nothing is left to do then.
-func (s *state) tellLate() {
-	if !s.from.outside {
-		return
-	}
-	if v := s.rec.refused.Swap(nil); v != nil {
-		panic(*v)
-	}
-	owner.TellLate()
 }
 
 // end gives everything back and makes every later use panic. op is what did it.
@@ -74,69 +61,6 @@ func (s *state) retire() {
 	clear(s.table) // Neither the Arena nor a copy keeps a chunk alive.
 	s.self.close()
 	s.self = nil
-}
-
-// each calls f for every bump.
-func (s *state) each(f func(*bump)) {
-	f(s.words)
-	f(s.bytes)
-	for _, b := range s.typed {
-		f(b)
-	}
-}
-
-// types is the number of types that have chunks of their own.
-func (s *state) types() (n int) {
-	for _, b := range s.typed {
-		if b.chunk != &noChunk || b.full != nil || b.large != nil || b.spare != nil || b.spareLarge != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// A Mode decides the next owner of an arena's chunks after [Arena.Reset]: one of the constants below,
-// or the result of [KeepUpTo]. Reset panics if it gets any other negative number.
-type Mode int64
-
-// The modes of Reset, beside [KeepUpTo].
-const (
-	// Keep leaves all chunks with the arena, so the next round allocates nothing. Small chunks of one
-	// kind are exchanged for one chunk of their size.
-	Keep Mode = 1<<63 - 1
-	// GiveBack moves all chunks to the store, where any arena finds them. After some seconds they
-	// go to the collector.
-	GiveBack Mode = 0
-	// NoReuse leaves all chunks to the collector, neither wiped nor reused. A value that is still
-	// in use does not change, and its chunk lives as long as a pointer leads into it. The next
-	// round allocates new chunks, as large as those of the last rounds. Off-heap and fixed arenas,
-	// whose memory the collector does not see, panic. [Options] and [Pool] have a field for arenas
-	// that always do so; the word noreuse of FREEHOLD is for all arenas on Go memory.
-	//
-	// A finalizer takes over chunks of 64 KiB and more without pointers, once the collector has
-	// proved that no pointer leads into them. Go runs all finalizers in one goroutine, so a
-	// finalizer of the program that blocks keeps all such chunks. A cleanup (runtime.AddCleanup) of
-	// a value in such a chunk does not run while arenas take the chunk over, but when they no
-	// longer use it.
-	NoReuse Mode = -1
-)
-
-// KeepUpTo leaves chunks of up to n bytes with the arena and moves the others to the store.
-func KeepUpTo(n int64) Mode {
-	if n < 0 {
-		panic(fmt.Errorf("arena: KeepUpTo: negative number of bytes %d", n))
-	}
-	return Mode(n)
-}
-
-// keep is how many bytes of chunks stay with the arena.
-func (m Mode) keep() int64 { return max(0, int64(m)) }
-
-// check panics if m is no mode.
-func (m Mode) check(op string) {
-	if m < 0 && m != NoReuse {
-		panic(fmt.Errorf("arena: %s with mode %d: a mode is Keep, GiveBack, NoReuse or the result of KeepUpTo", op, int64(m)))
-	}
 }
 
 // Reset frees all values of a, as [Arena.Free] does, but a can be used again.
@@ -189,14 +113,6 @@ func (s *state) reset(op string, m Mode) {
 	s.checkChunks()
 }
 
-// release gives empty chunks, linked by next, up.
-func (s *state) release(list *chunk) {
-	if list != nil {
-		s.refillSlots()
-		s.from.release(s, list)
-	}
-}
-
 // giveBack empties all chunks of the bump, keeps the largest up to keep bytes, moves the others to
 // out and returns the rest of keep. The largest one that it keeps becomes the current chunk, and the
 // arena's slot leads to it, so that the next values take the fast paths. room is how many bytes all
@@ -215,44 +131,6 @@ func (b *bump) giveBack(keep int64, room *int64, out **chunk) int64 {
 	keep = keepUpTo(&b.spare, keep, out)
 	b.reopen()
 	return keep
-}
-
-// simple reports whether the current chunk is the only one with values, no spare one is larger, and no
-// debug mode samples values.
-func (b *bump) simple() bool {
-	return b.chunk != &noChunk && b.full == nil && b.large == nil && (b.spare == nil || b.spare.class <= b.chunk.class) && b.in.debug == nil
-}
-
-// reuse empties the current chunk.
-func (b *bump) reuse(c *chunk) {
-	c.floor = 0
-	if c.used != 0 {
-		c.close()
-		c.rewind(0)
-		if c.flow == wordFlow && c.dirty <= window { // So that the first values take the fast paths.
-			unsafex.ClearAt(c.base, c.dirty)
-			c.dirty = 0
-		}
-		c.open()
-	}
-}
-
-// empty makes all chunks of the bump spare ones.
-func (b *bump) empty() {
-	b.look()
-	b.retire()
-	b.emptyUntil(&b.full, nil, &b.spare)
-	b.emptyUntil(&b.large, nil, &b.spareLarge)
-}
-
-// spares counts the spare chunks and their bytes.
-func (b *bump) spares() (chunks int, bytes int64) {
-	for _, list := range [...]*chunk{b.spare, b.spareLarge} {
-		for ; list != nil; list = list.next {
-			chunks, bytes = chunks+1, bytes+list.bytes()
-		}
-	}
-	return chunks, bytes
 }
 
 // mostMerged bounds the bytes of the chunks that merge makes one of.
@@ -288,30 +166,176 @@ func (b *bump) merge(keep int64, room *int64, out **chunk) {
 	c.next, b.spare = nil, c
 }
 
-// emptyUntil moves the chunks of a list before end to a list of spare ones.
-func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
-	for c := *list; c != end; c = *list {
-		*list = c.next
-		c.close()
-		if b.in.debug.apart() { // It is poisoned, and goes to the quarantine.
-			c.used = 0
-		} else {
-			c.rewind(0)
+// checkChunks is for an arena that was reset or rewound, or is about to be freed.
+func (s *state) checkChunks() {
+	if !invariants.Enabled || s.from.single || s.debug.apart() { // Values that are kept apart lie in few chunks.
+		return
+	}
+	held := int64(0)
+	s.each(func(b *bump) {
+		if b.chunk != &noChunk {
+			b.checkChunk(b.chunk)
+			held += b.chunk.bytes()
 		}
-		b.keep(c, spare)
+		for i, list := range []*chunk{b.full, b.spare, b.large, b.spareLarge} {
+			for c := list; c != nil; c = c.next {
+				b.checkChunk(c)
+				held += c.bytes()
+				if spare := i%2 == 1; spare && (c.used != 0 || c.limit != 0) || i == 0 && c.limit != 0 {
+					invariants.Broken("list %d of %s has a chunk with position %d and limit %d", i, b.name(), c.used, c.limit)
+				}
+			}
+		}
+	})
+	elsewhere := s.debug.bytes()
+	if !s.from.outside {
+		elsewhere += s.maps.bytes()
+	}
+	// A fixed arena counts requested bytes.
+	if n := s.rec.held.Load(); !s.from.fixed && n != held+elsewhere {
+		invariants.Broken("arena %d has %d bytes in chunks and %d elsewhere; counted were %d", s.self.id, held, elsewhere, n)
 	}
 }
 
-// keepUpTo moves the chunks that exceed keep bytes from a list of spare chunks to out, and returns
-// the rest of keep.
-func keepUpTo(list **chunk, keep int64, out **chunk) int64 {
-	for *list != nil && (*list).bytes() <= keep {
-		keep -= (*list).bytes()
-		list = &(*list).next
+// A Checkpoint is a state of an arena to which [Arena.Rewind] returns it.
+type Checkpoint struct {
+	arena  uint64
+	serial uint64 // Of the marks; rises.
+}
+
+// Checkpoint notes the present fill of a. It costs some bytes for each type in use, until a is
+// rewound to an earlier checkpoint or reset. So a loop that rewinds at each turn notes one checkpoint
+// before it begins. In an arena without reuse ([Options]), the values with pointers that are made later
+// begin new chunks, one for each of their types.
+func (a *Arena) Checkpoint() Checkpoint {
+	if a == nil {
+		return Checkpoint{}
 	}
-	for c := *list; c != nil; c = *list {
-		*list = c.next
-		c.next, *out = *out, c
+	s := a.check("Checkpoint")
+	if s.debug != nil {
+		defer s.begin("Checkpoint").done()
 	}
-	return keep
+	c := Checkpoint{a.id, registry.last.Add(1)}
+	in, lock := a.lock("Checkpoint")
+	defer lock.unlock()
+	in.partChunks()
+	in.checkpoint(c)
+	in.rec.noteCheckpoint(c.serial)
+	return c
+}
+
+func (s *state) checkpoint(c Checkpoint) {
+	at := len(s.marks)
+	s.each(func(b *bump) {
+		m := mark{serial: c.serial, chunk: b.chunk, full: b.full, large: b.large, used: b.chunk.used}
+		if m.used == 0 { // Rewind empties the chunk with the later ones, and a limit may release it before.
+			m.chunk = &noChunk
+		} else {
+			b.chunk.floor = m.used
+		}
+		s.marks = append(s.marks, m)
+	})
+	if s.debug != nil {
+		s.marks[at].values = len(s.debug.values)
+	}
+	s.marks[at].maps = s.maps.number()
+	s.marks[at].onHeap = s.onHeap // With the kill switch there are no chunks; what counts is what SetLimit bounds.
+}
+
+// Rewind frees all values that were made since c was noted and keeps their memory for the next
+// ones. An arena without reuse ([Options]) leaves their memory to the collector instead. If older
+// values point to freed ones, they see stale values, as Free describes. Checkpoints noted later
+// than c become stale, and a Reset makes all checkpoints stale; c itself can be used again. A stale
+// checkpoint, and a checkpoint of another arena, panic and change nothing.
+func (a *Arena) Rewind(c Checkpoint) {
+	if a == nil {
+		if c != (Checkpoint{}) {
+			panic(misuse("Rewind", useOfMark, "of a nil Arena to a checkpoint of arena %d: rewind the arena that noted the checkpoint", c.arena))
+		}
+		return
+	}
+	s := a.check("Rewind")
+	if s.debug != nil {
+		defer s.begin("Rewind").done()
+	}
+	if c.arena != a.id {
+		panic(misuse("Rewind", useOfMark, "of arena %d to a checkpoint of arena %d: rewind the arena that noted the checkpoint, or use a checkpoint of this arena", a.id, c.arena))
+	}
+	in, lock := a.lock("Rewind")
+	defer lock.unlock()
+	in.rewind("Rewind", c, in.abandons(GiveBack))
+	in.rec.noteRewind(c.serial)
+	in.tellLate()
+}
+
+// marksOf finds the marks [from, to) of a checkpoint, none if it is stale.
+func (s *state) marksOf(c Checkpoint) (from, to int) {
+	from = sort.Search(len(s.marks), func(i int) bool { return s.marks[i].serial >= c.serial })
+	for to = from; to < len(s.marks) && s.marks[to].serial == c.serial; to++ {
+	}
+	return from, to
+}
+
+// rewind frees the values made since c. If abandons, their memory goes to the collector.
+func (s *state) rewind(op string, c Checkpoint, abandons bool) {
+	from, to := s.marksOf(c)
+	if from == to {
+		panic(misuse("Rewind", useOfMark, "of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", c.arena))
+	}
+	marks := s.marks[from:to]
+	s.freeValues(op, marks[0].values)
+	clear(s.marks[to:])
+	s.marks = s.marks[:to]
+	if s.from.single {
+		s.dischargeHeap(marks[0].onHeap)
+		return
+	}
+	if n := marks[0].maps; s.maps.number() > n {
+		s.takeBackMaps(n)
+	}
+	s.each(func(b *bump) { // In the order of the marks; bumps that came later have none.
+		m := &noMark
+		if len(marks) > 0 {
+			m, marks = &marks[0], marks[1:]
+		}
+		if abandons {
+			b.abandonSince(m)
+		} else {
+			b.rewind(m)
+		}
+	})
+	if s.debug.apart() {
+		s.releaseSpare()
+	}
+	s.checkChunks()
+}
+
+func (b *bump) rewind(m *mark) {
+	if m.chunk == &noChunk && b.simple() { // No list of values has changed since the mark: a loop that rewinds at each turn mostly comes here.
+		b.reuse(b.chunk)
+		return
+	}
+	b.look()
+	if b.chunk != m.chunk || b.full != m.full { // Under a debug mode no chunk is current after a Rewind.
+		b.retire()
+		b.emptyUntil(&b.full, m.end(), &b.spare)
+		b.full = m.full
+		b.use(m.chunk)
+	}
+	b.emptyUntil(&b.large, m.large, &b.spareLarge)
+	if c := b.chunk; c != &noChunk {
+		c.floor = m.used
+		c.close()
+		if b.in.debug.apart() { // Freed memory is poisoned, and must not be used again.
+			c.used = m.used
+			c.next, b.full = b.full, c
+			b.use(&noChunk)
+			return
+		}
+		c.rewind(m.used)
+		c.open()
+		b.arm()
+		return
+	}
+	b.reopen()
 }

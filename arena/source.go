@@ -4,12 +4,15 @@ package arena
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"runtime"
+	"sync"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
 	"github.com/freehold-go/freehold/internal/owner"
+	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
@@ -31,141 +34,79 @@ type Options struct {
 	NoReuse bool
 }
 
-// NewWith makes an arena on memory of the Go heap with options. It panics if they have a Purpose or
-// a negative Limit.
-func NewWith(o Options) *Arena {
-	if o.Purpose != nil {
-		panic(fmt.Errorf("arena: NewWith with a Purpose: only memory outside the Go heap is on the account of one; use NewOffHeap"))
-	}
-	o.checkLimit("NewWith")
-	a := new(freshArena)
-	var made [1]uintptr
-	runtime.Callers(2, made[:])
-	if o.Shared {
-		a.startShared(goMemory(), made, o)
-	} else {
-		a.start(&a.freshState, goMemory(), made, o)
-	}
-	return &a.Arena
-}
-
 func (o Options) checkLimit(op string) {
 	if o.Limit < 0 {
 		panic(fmt.Errorf("arena: %s: negative limit %d; 0 means none", op, o.Limit))
 	}
 }
 
-// NewOffHeap makes an arena on memory outside the Go heap, for values without Go pointers, which
-// the collector neither scans nor waits for. Links between them are [offheap.Ref]. For a T with Go
-// pointers, New and similar functions panic with the path of the field, unless T is
-// [offheap.UnsafeSelfContained].
-//
-// The arena must be freed. If the program drops it, its memory is never released, because values in
-// it may still be in use, and [List] reports it as leaked.
-func NewOffHeap(o Options) *Arena {
-	o.checkLimit("NewOffHeap")
-	if o.NoReuse {
-		refuseNoReuse("NewOffHeap")
-	}
-	if o.Purpose == nil {
-		o.Purpose = offheap.NewPurpose("arena")
-	}
-	_ = o.Purpose.Name() // It panics if the Purpose is a copy or a zero value.
-	a, from := new(freshArena), &source{name: offHeapName, outside: true, purpose: o.Purpose}
-	var made [1]uintptr
-	runtime.Callers(2, made[:])
-	if o.Shared {
-		a.startShared(from, made, o)
-	} else {
-		a.start(&a.freshState, from, made, o)
-	}
-	return &a.Arena
-}
+// A Mode decides the next owner of an arena's chunks after [Arena.Reset]: one of the constants below,
+// or the result of [KeepUpTo]. Reset panics if it gets any other negative number.
+type Mode int64
 
-// NewFixed makes an arena of so many bytes outside the Go heap, like [NewOffHeap]. All of its
-// memory is allocated when NewFixed returns: from then on the arena makes no call to the system,
-// and a value that does not fit is refused with [offheap.ErrLimit]. Types that hold bools or are
-// self-contained are refused, as are types with Go pointers. Reset keeps the memory in any mode.
-// NewFixed panics if bytes is negative. If there is no memory, it panics with a value that
-// errors.Is [offheap.ErrOutOfMemory].
-func NewFixed(bytes int) *Arena {
-	a, err := newFixed(bytes)
-	must(err)
-	return a
-}
-
-func newFixed(n int) (*Arena, error) {
-	if n < 0 {
-		panic(fmt.Errorf("arena: NewFixed: negative number of bytes %d", n))
-	}
-	if uint(n) > maxBytes {
-		return nil, outOfMemory("NewFixed: %d bytes", n)
-	}
-	n = (max(n, 8) + 7) &^ 7
-	from := &source{name: fixedName, outside: true, fixed: true, purpose: offheap.NewPurpose("arena")}
-	_ = from.purpose.Name() // As in NewOffHeap.
-	a := new(freshArena)
-	var made [1]uintptr
-	runtime.Callers(3, made[:])
-	a.start(&a.freshState, from, made, Options{})
-	if a.debug.apart() {
-		a.rec.limit.Store(int64(n))
-		return &a.Arena, nil
-	}
-	allocated := false
-	defer func() {
-		if !allocated { // makeBlock panics if the Purpose finds a write to a freed block.
-			unregister(a.rec)
-		}
-	}()
-	block, err := makeBlock(from.purpose, nil, n+goHeader)
-	if err != nil {
-		return nil, fmt.Errorf("arena: NewFixed: %w", err)
-	}
-	allocated = true
-	unsafex.ClearAt(block, uintptr(n)+goHeader) // The system lends the pages now.
-	c := newChunk(wordFlow, nil, 0, nil, uintptr(n))
-	a.words.spare = c
-	a.rec.held.Store(int64(n))
-	a.own(c, block, from.lead(nil))
-	return &a.Arena, nil
-}
-
-// A source is where the chunks of an arena come from, and where they go. The kinds of arenas differ in
-// nothing else.
-type source struct {
-	name    string
-	outside bool // Chunks lie outside the Go heap: they take no Go pointers, and must be freed.
-	fixed   bool // There is one chunk, of words, which serves all data.
-	single  bool // The kill switch: there are no chunks, and each value is an object of the Go heap.
-	purpose *offheap.Purpose
-}
-
-// The names of sources, in [Info]. A shared arena on Go memory has a name of its own.
+// The modes of Reset, beside [KeepUpTo].
 const (
-	goName      = "Go memory"
-	sharedName  = "shared"
-	offHeapName = "off-heap"
-	fixedName   = "fixed"
-	singleName  = "Go heap"
+	// Keep leaves all chunks with the arena, so the next round allocates nothing. Small chunks of one
+	// kind are exchanged for one chunk of their size.
+	Keep Mode = 1<<63 - 1
+	// GiveBack moves all chunks to the store, where any arena finds them. After some seconds they
+	// go to the collector.
+	GiveBack Mode = 0
+	// NoReuse leaves all chunks to the collector, neither wiped nor reused. A value that is still
+	// in use does not change, and its chunk lives as long as a pointer leads into it. The next
+	// round allocates new chunks, as large as those of the last rounds. Off-heap and fixed arenas,
+	// whose memory the collector does not see, panic. [Options] and [Pool] have a field for arenas
+	// that always do so; the word noreuse of FREEHOLD is for all arenas on Go memory.
+	//
+	// A finalizer takes over chunks of 64 KiB and more without pointers, once the collector has
+	// proved that no pointer leads into them. Go runs all finalizers in one goroutine, so a
+	// finalizer of the program that blocks keeps all such chunks. A cleanup (runtime.AddCleanup) of
+	// a value in such a chunk does not run while arenas take the chunk over, but when they no
+	// longer use it.
+	NoReuse Mode = -1
 )
 
-var (
-	fromGo     = source{name: goName}
-	fromShared = source{name: sharedName}
-	fromSingle = source{name: singleName, single: true}
-)
-
-// goMemory is the source of arenas on memory of the Go heap.
-func goMemory() *source {
-	if freehold.HeapMode() {
-		return &fromSingle
+// KeepUpTo leaves chunks of up to n bytes with the arena and moves the others to the store.
+func KeepUpTo(n int64) Mode {
+	if n < 0 {
+		panic(fmt.Errorf("arena: KeepUpTo: negative number of bytes %d", n))
 	}
-	return &fromGo
+	return Mode(n)
 }
 
-// onGo says whether chunks lie on the Go heap.
-func (f *source) onGo() bool { return !f.outside && !f.single }
+// keep is how many bytes of chunks stay with the arena.
+func (m Mode) keep() int64 { return max(0, int64(m)) }
+
+// check panics if m is no mode.
+func (m Mode) check(op string) {
+	if m < 0 && m != NoReuse {
+		panic(fmt.Errorf("arena: %s with mode %d: a mode is Keep, GiveBack, NoReuse or the result of KeepUpTo", op, int64(m)))
+	}
+}
+
+// An arena without reuse leaves its memory to the collector. The life of such a chunk:
+//
+//   1. The arena takes it from the Go heap, or from proven, never from the store: a stale pointer
+//     of another arena could lead into a chunk of the store.
+//   2. The arena cuts values from it, as from any chunk.
+//   3. Free, Reset, Rewind and Pool.Put unlink it. They write nothing into it, so that a stale
+//     value stays what it was, and the collector frees the chunk with the last pointer into it.
+//   4. A large chunk without pointers has a finalizer from then on. When the collector has proved
+//     that no pointer is left, the finalizer puts the chunk into proven, with its pages warm and
+//     not cleared. A chunk with pointers cannot come back that way: its finalizer would keep alive
+//     what it points to, itself included.
+//
+// A chunk costs about a microsecond, so a bump makes its chunks as large as the last rounds were.
+
+// sayOffHeapReuses reports which arenas FREEHOLD=noreuse leaves as they are.
+var sayOffHeapReuses = sync.OnceFunc(func() {
+	fmt.Fprintln(os.Stderr, "freehold: noreuse: off-heap and fixed arenas reuse their memory all the same, because the collector sees no pointer to it")
+})
+
+// refuseNoReuse panics because the collector cannot have the memory of an off-heap arena.
+func refuseNoReuse(op string) {
+	panic(fmt.Errorf("arena: %s with NoReuse: the memory of off-heap and fixed arenas cannot go to the collector, which sees no pointer to it; use NewWith or another mode", op))
+}
 
 // leaves says whether an arena with the options leaves its chunks to the collector.
 func (f *source) leaves(o Options) bool {
@@ -202,6 +143,9 @@ func (f *source) lead(d *typeDesc) uintptr {
 	return goHeader
 }
 
+// classFor is the class of the smallest chunk with room for n bytes.
+func (b *bump) classFor(n uintptr) uint8 { return classOf(n + b.in.from.lead(b.desc)) }
+
 // acquire is an empty chunk of just this class for b, or nil without an error if the limit forbids it.
 func (f *source) acquire(b *bump, class uint8) (*chunk, error) {
 	s := b.in
@@ -227,45 +171,6 @@ func (f *source) acquire(b *bump, class uint8) (*chunk, error) {
 	}
 	c.owner.Store(s.rec)
 	return c, nil
-}
-
-// release takes empty chunks, linked by next, which no slot leads to.
-func (f *source) release(s *state, list *chunk) {
-	if f.outside {
-		s.releaseOffHeap(list)
-		return
-	}
-	var n int64
-	for c := list; c != nil; c = c.next {
-		n += c.bytes()
-		c.owner.Store(nil)
-	}
-	s.rec.held.Add(-n)
-	store.charge(-n)
-	if s.debug.apart() {
-		quarantine.put(list, s.debug.quarantined())
-		return
-	}
-	store.put(list)
-}
-
-// makeBlock makes a block of offheap for n values of t, which no other type gets if t holds bools or
-// is self-contained, or for n bytes if t is nil. Only owner.Free frees it.
-func makeBlock(p *offheap.Purpose, t reflect.Type, n int) (unsafex.Ptr, error) {
-	addr, err := owner.Make(p, t, n)
-	if err != nil {
-		return nil, err
-	}
-	return unsafex.Pointer(addr), nil
-}
-
-func init() {
-	owner.Register(func(addr uintptr) string {
-		if id, known := ownerOf(addr); known && id != 0 {
-			return fmt.Sprintf("arena %d", id)
-		}
-		return ""
-	})
 }
 
 // acquireOffHeap is [source.acquire] outside the Go heap. The caller has counted the bytes.
@@ -301,6 +206,44 @@ func (s *state) own(c *chunk, block unsafex.Ptr, lead uintptr) {
 	s.rec.noteLeak()
 }
 
+// makeBlock makes a block of offheap for n values of t, which no other type gets if t holds bools or
+// is self-contained, or for n bytes if t is nil. Only owner.Free frees it.
+func makeBlock(p *offheap.Purpose, t reflect.Type, n int) (unsafex.Ptr, error) {
+	addr, err := owner.Make(p, t, n)
+	if err != nil {
+		return nil, err
+	}
+	return unsafex.Pointer(addr), nil
+}
+
+// noteChunk says that a block of offheap is an arena's, which is the leak, and not each of its
+// chunks.
+func (s *state) noteChunk(c *chunk) {
+	if debugmode.On() && debugmode.Current().Leaks {
+		debugmode.Add(debugmode.Block{Addr: c.block(), Size: c.lead + c.size, Owner: "arena", Arena: s.self.id, Type: "chunk", Alloc: s.rec.stack})
+	}
+}
+
+// release takes empty chunks, linked by next, which no slot leads to.
+func (f *source) release(s *state, list *chunk) {
+	if f.outside {
+		s.releaseOffHeap(list)
+		return
+	}
+	var n int64
+	for c := list; c != nil; c = c.next {
+		n += c.bytes()
+		c.owner.Store(nil)
+	}
+	s.rec.held.Add(-n)
+	store.charge(-n)
+	if s.debug.apart() {
+		quarantine.put(list, s.debug.quarantined())
+		return
+	}
+	store.put(list)
+}
+
 // releaseOffHeap gives empty chunks, linked by next, back to offheap. If offheap refuses one, because
 // unsafe code has damaged it, the chunk is lost and the others are given back; see tellLate.
 func (s *state) releaseOffHeap(list *chunk) {
@@ -332,19 +275,129 @@ func (s *state) freeChunk(c *chunk) {
 	freed = true
 }
 
-// block is the address of the block of offheap that the chunk lies in.
-func (c *chunk) block() uintptr { return unsafex.PtrAddr(c.base) - c.lead }
-
-// typ is the type that a typed chunk is for, and nil for others.
-func (c *chunk) typ() reflect.Type {
-	if c.desc == nil {
-		return nil
+// tellLate panics with what offheap has found when the arena freed chunks: that it could not free one
+// of them, or the damage of other blocks. Nothing is left to do then.
+func (s *state) tellLate() {
+	if !s.from.outside {
+		return
 	}
-	return c.desc.typ
+	if v := s.rec.refused.Swap(nil); v != nil {
+		panic(*v)
+	}
+	owner.TellLate()
 }
 
 // full is the error of a fixed arena for what does not fit.
 func (s *state) full() error {
 	return fmt.Errorf("arena: arena %d, which has a fixed size of %d bytes (NewFixed) and was made by %s, is full: Reset it, or make it larger: %w",
 		s.self.id, s.rec.held.Load(), s.self.place(), offheap.ErrLimit)
+}
+
+// release gives empty chunks, linked by next, up.
+func (s *state) release(list *chunk) {
+	if list != nil {
+		s.refillSlots()
+		s.from.release(s, list)
+	}
+}
+
+// acquire is an empty chunk of a class for b. Where one is refused, spare chunks go first, so that
+// no round fails for what the one before it left; then it is a smaller one, down to one that just
+// holds n bytes.
+func (s *state) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
+	switch {
+	case s.from.fixed:
+		return nil, s.full()
+	case s.from.outside:
+		_ = s.from.purpose.Name() // As in NewOffHeap, and before anything is counted.
+	}
+	c, err := s.from.acquire(b, class)
+	if c == nil && s.releaseSpare() {
+		c, err = s.from.acquire(b, class)
+	}
+	for least := b.classFor(n); c == nil && class > least; {
+		class = max(class, least+8) - 8 // Half of it.
+		c, err = s.from.acquire(b, class)
+	}
+	if c == nil && err == nil {
+		err = s.rec.beyond(int64(classBytes(class)))
+	}
+	return c, err
+}
+
+// releaseSpare gives up the chunks that Reset, Rewind or a Pool left empty, and says whether there
+// were some. A fixed arena keeps its one chunk.
+func (s *state) releaseSpare() bool {
+	if s.from.fixed {
+		return false
+	}
+	var out *chunk
+	dropped := false
+	s.each(func(b *bump) {
+		if c := b.chunk; c != &noChunk && c.used == 0 && !s.from.outside {
+			// A decoder may have its cursor, so it must not become another arena's.
+			b.use(&noChunk)
+			s.abandonChunk(c)
+			dropped = true
+		}
+		b.putAside()
+		keepUpTo(&b.spareLarge, 0, &out)
+		keepUpTo(&b.spare, 0, &out)
+	})
+	s.release(out)
+	return s.releaseSpareMaps() || dropped || out != nil
+}
+
+// chargeHeap is charge for n bytes of the Go heap.
+func (s *state) chargeHeap(n int64) error {
+	err := s.rec.charge(n)
+	if err == nil {
+		s.onHeap += n
+	}
+	return err
+}
+
+// dischargeHeap takes back what was charged beyond left bytes.
+func (s *state) dischargeHeap(left int64) {
+	s.rec.held.Add(left - s.onHeap)
+	s.onHeap = left
+}
+
+// abandons says whether freed chunks of the arena go to the collector untouched. A debug mode that
+// finds stale values overwrites them instead and keeps them apart.
+func (s *state) abandons(m Mode) bool {
+	return (s.noReuse || m == NoReuse) && s.from.onGo() && !s.debug.apart()
+}
+
+// abandonChunk leaves a chunk to the collector. Slots of the arena that still lead to it find it
+// full.
+func (s *state) abandonChunk(c *chunk) {
+	c.close()
+	n := c.bytes()
+	s.rec.held.Add(-n)
+	store.charge(-n)
+	c.owner.Store(nil)
+	c.await()
+	drop(c)
+}
+
+// leastProven is the size from which on a chunk is worth a finalizer.
+const leastProven = 64 << 10
+
+// await makes the chunk's memory come back when no pointer into it is left. The race detector would
+// report races between those who used the memory before and those who use it then, because nothing
+// that it sees orders them.
+func (c *chunk) await() {
+	if c.desc != nil || c.size < leastProven || sanitize.Race {
+		return
+	}
+	class, dirty, f := c.class, c.dirty, c.flow
+	first := unsafex.As[uint64](c.base)
+	runtime.SetFinalizer(first, nil) // One of the program's, on the first value, would end the process.
+	runtime.SetFinalizer(first, func(first *uint64) {
+		c := newChunk(f, nil, class, unsafex.PtrOf(first), classBytes(class))
+		c.dirty = dirty
+		index.add(c)
+		proven.put(c)
+	})
 }

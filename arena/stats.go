@@ -4,8 +4,11 @@ package arena
 
 import (
 	"fmt"
-	"math"
+	"reflect"
+	"strings"
 
+	"github.com/freehold-go/freehold/internal/owner"
+	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -50,6 +53,16 @@ func (s *state) count() Stats {
 		n.InUse = n.Held
 	}
 	n.Retained = n.Held - n.InUse
+	return n
+}
+
+// types is the number of types that have chunks of their own.
+func (s *state) types() (n int) {
+	for _, b := range s.typed {
+		if b.chunk != &noChunk || b.full != nil || b.large != nil || b.spare != nil || b.spareLarge != nil {
+			n++
+		}
+	}
 	return n
 }
 
@@ -111,112 +124,216 @@ func (a *Arena) SetLimit(n int64) (old int64) {
 	return a.check("SetLimit").rec.limit.Swap(n)
 }
 
-// charge counts n more bytes, or says that the limit forbids them.
-func (r *record) charge(n int64) error {
-	if !r.fits(n) {
-		return r.beyond(n)
+// Clone copies the target of v, a pointer, a slice or a string, to the Go heap if it lies in an
+// arena, so that it can outlive the arena. Otherwise it returns v unchanged. The copy is shallow:
+// memory that the copied value points to stays where it is (see [Heap] for a full copy). A slice's
+// copy has the slice's length as its capacity. Clone panics if T is of another kind.
+func Clone[T any](v T) T {
+	t := reflect.TypeFor[T]()
+	rv := reflect.ValueOf(&v).Elem()
+	if t.Kind() == reflect.Interface && !rv.IsNil() {
+		rv = rv.Elem()
+		t = rv.Type()
 	}
+	switch t.Kind() {
+	case reflect.String:
+		s := rv.String()
+		if len(s) > 0 && inArena(unsafex.StringData(s)) {
+			return as[T](reflect.ValueOf(string(append([]byte(nil), s...))).Convert(t))
+		}
+	case reflect.Slice:
+		if rv.Cap() > 0 && inArena(rv.UnsafePointer()) {
+			c := reflect.MakeSlice(t, rv.Len(), rv.Len())
+			reflect.Copy(c, rv)
+			return as[T](c)
+		}
+	case reflect.Pointer:
+		if !rv.IsNil() && inArena(rv.UnsafePointer()) {
+			c := reflect.New(t.Elem())
+			c.Elem().Set(rv.Elem())
+			return as[T](c.Convert(t))
+		}
+	default:
+		panic(fmt.Errorf("arena: Clone of a %s: only pointers, slices and strings can be cloned", t))
+	}
+	return v
+}
+
+// as is the value in v, which is a T.
+func as[T any](v reflect.Value) (t T) {
+	reflect.ValueOf(&t).Elem().Set(v)
+	return t
+}
+
+// inArena says whether p lies in a chunk that an arena has.
+func inArena(p unsafex.Ptr) bool {
+	owner, known := ownerOf(unsafex.PtrAddr(p))
+	return known && owner != 0
+}
+
+// ownerOf is the ID of the arena that has the memory at addr, 0 if it was one's and is no longer.
+// It is not known if it is in no chunk.
+func ownerOf(addr uintptr) (id uint64, known bool) {
+	if c := index.find(addr); c != nil {
+		return c.ownerID(), true
+	}
+	return debugOwnerOf(addr)
+}
+
+// Owns reports whether v, a pointer, a slice or a string, leads to a value in a. It panics if v is
+// of another kind.
+func (a *Arena) Owns(v any) bool {
+	rv := reflect.ValueOf(v)
+	if a != nil {
+		a.check("Owns")
+	}
+	var p unsafex.Ptr
+	switch rv.Kind() {
+	case reflect.String:
+		p = unsafex.StringData(rv.String())
+	case reflect.Slice, reflect.Pointer, reflect.UnsafePointer:
+		p = rv.UnsafePointer()
+	default:
+		panic(fmt.Errorf("arena: Owns of a %T: only pointers, slices and strings lead to values", v))
+	}
+	if a == nil || p == nil {
+		return false
+	}
+	in, lock := a.lock("Owns")
+	defer lock.unlock()
+	return in.owns(p)
+}
+
+// owns says whether p leads to a value in a.
+func (a *Arena) owns(p unsafex.Ptr) bool {
+	c := index.find(unsafex.PtrAddr(p))
+	if c == nil {
+		owner, _ := debugOwnerOf(unsafex.PtrAddr(p))
+		return owner == a.id
+	}
+	return c.owner.Load() == a.rec && unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
+}
+
+func init() {
+	owner.Register(func(addr uintptr) string {
+		if id, known := ownerOf(addr); known && id != 0 {
+			return fmt.Sprintf("arena %d", id)
+		}
+		return ""
+	})
+}
+
+// Cleanup frees a at the end of a test, and returns a, which may be of any kind:
+//
+//	a := arena.Cleanup(t, arena.NewArena())
+//
+// Before, it checks a: the test fails if a value was written beside, which [Arena.Check] finds in
+// the debug mode guard, or if there is another mistake, such as a copy written over the
+// arena. An arena with such damage is not freed. If the test has freed a, Cleanup does nothing.
+//
+// Cleanups run last in, first out, so a cleanup that is registered later may still use the arena.
+// Tests may run in parallel. [CheckLeaks] and [CheckFreed] look at the arenas that the tested code
+// makes itself.
+func Cleanup(t offheap.TB, a *Arena) *Arena {
+	t.Helper()
+	if a == nil {
+		return nil
+	}
+	a.check("Cleanup")
+	id, made := a.id, a.place()
+	t.Cleanup(func() {
+		t.Helper()
+		if !registered(id) { // The test has freed it.
+			return
+		}
+		if err := freeChecked(a); err != nil {
+			t.Errorf("arena %d, which was made by %s, at the end of the test: %v", id, made, err)
+		}
+	})
+	return a
+}
+
+// freeChecked frees a, or returns the mistakes that it finds.
+func freeChecked(a *Arena) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *offheap.MisuseError:
+			err = v
+		default:
+			panic(v)
+		}
+	}()
+	if err := a.Check(); err != nil {
+		return err
+	}
+	a.Free()
 	return nil
 }
 
-// chargeHeap is charge for n bytes of the Go heap.
-func (s *state) chargeHeap(n int64) error {
-	err := s.rec.charge(n)
-	if err == nil {
-		s.onHeap += n
-	}
-	return err
-}
-
-// dischargeHeap takes back what was charged beyond left bytes.
-func (s *state) dischargeHeap(left int64) {
-	s.rec.held.Add(left - s.onHeap)
-	s.onHeap = left
-}
-
-// fits counts n more bytes, unless the limit forbids them.
-func (r *record) fits(n int64) bool {
-	if l := r.limit.Load(); l > 0 && r.held.Load()+n > l {
-		return false
-	}
-	r.held.Add(n)
-	return true
-}
-
-// aheadShare is the share of a limit that plans of arenas without reuse may fill ([bump.plan]).
-// Half of the distance between two classes of chunks: a block that fits the limit is hardly refused
-// for it.
-const aheadShare = 16
-
-// room is how many more bytes the limit allows, if there is one, and how many of them plans may
-// take.
-func (r *record) room() (n, ahead uintptr, limited bool) {
-	l, held := r.limit.Load(), r.held.Load()
-	return bytesWithin(l - held), bytesWithin(l/aheadShare - held), l > 0
-}
-
-// bytesWithin is n as a uintptr, or the nearest there is: on 32-bit systems a limit may exceed all
-// addresses.
-func bytesWithin(n int64) uintptr { return uintptr(min(uint64(max(n, 0)), math.MaxUint)) }
-
-// modest is the class for a chunk to fill, or a smaller one if a quarter of what the limit leaves is
-// less: classes grow over rounds, and one type's chunk must not take what other types need.
-func (r *record) modest(class uint8) uint8 {
-	if room, _, limited := r.room(); limited && classBytes(class) > room/4 {
-		return classOf(room / 4)
-	}
-	return class
-}
-
-// beyond is the error for n bytes that do not fit.
-func (r *record) beyond(n int64) error {
-	return fmt.Errorf("arena: %d more bytes for arena %d, which was made by %s; %d of at most %d are taken: Reset it, or raise the limit with SetLimit: %w",
-		n, r.id.Load(), r.place(), r.held.Load(), r.limit.Load(), offheap.ErrLimit)
-}
-
-// acquire is an empty chunk of a class for b. Where one is refused, spare chunks go first, so that
-// no round fails for what the one before it left; then it is a smaller one, down to one that just
-// holds n bytes.
-func (s *state) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
-	switch {
-	case s.from.fixed:
-		return nil, s.full()
-	case s.from.outside:
-		_ = s.from.purpose.Name() // As in NewOffHeap, and before anything is counted.
-	}
-	c, err := s.from.acquire(b, class)
-	if c == nil && s.releaseSpare() {
-		c, err = s.from.acquire(b, class)
-	}
-	for least := b.classFor(n); c == nil && class > least; {
-		class = max(class, least+8) - 8 // Half of it.
-		c, err = s.from.acquire(b, class)
-	}
-	if c == nil && err == nil {
-		err = s.rec.beyond(int64(classBytes(class)))
-	}
-	return c, err
-}
-
-// releaseSpare gives up the chunks that Reset, Rewind or a Pool left empty, and says whether there
-// were some. A fixed arena keeps its one chunk.
-func (s *state) releaseSpare() bool {
-	if s.from.fixed {
-		return false
-	}
-	var out *chunk
-	dropped := false
-	s.each(func(b *bump) {
-		if c := b.chunk; c != &noChunk && c.used == 0 && !s.from.outside {
-			// A decoder may have its cursor, so it must not become another arena's.
-			b.use(&noChunk)
-			s.abandonChunk(c)
-			dropped = true
+// CheckFreed makes a test fail at its end if arenas of any kind that were made since the call have
+// not been freed, or put back into their [Pool]. It is stricter than [CheckLeaks]: an arena on Go
+// memory without Free is no mistake, but no arena reuses its memory. The failure lists the place
+// that made each arena, whether the program still has it or the collector has taken it. With the
+// kill switch it lists off-heap arenas alone.
+//
+// Call it before you register cleanups that free arenas: cleanups run last in, first out. Arenas of
+// tests that run in parallel count, too.
+func CheckFreed(t offheap.TB) {
+	t.Helper()
+	before := registry.last.Load()
+	taken := registry.places.watch(before)
+	t.Cleanup(func() {
+		t.Helper()
+		if text := unfreedSince(before, taken); text != "" {
+			t.Errorf("%s", text)
 		}
-		b.putAside()
-		keepUpTo(&b.spareLarge, 0, &out)
-		keepUpTo(&b.spare, 0, &out)
 	})
-	s.release(out)
-	return s.releaseSpareMaps() || dropped || out != nil
+}
+
+// unfreedSince lists the arenas with IDs above a number that are not freed, one line each. taken
+// returns the places of those that the collector took.
+func unfreedSince(id uint64, taken func() []uintptr) string {
+	var b strings.Builder
+	for _, i := range List() { // It notices what the collector took, too.
+		if i.ID > id && i.Kind != singleName {
+			fmt.Fprintf(&b, "freehold: %s, not freed\n", i)
+		}
+	}
+	for _, made := range taken() {
+		fmt.Fprintf(&b, "freehold: an arena, made by %s, not freed; the collector took it\n", placeOf(made))
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// CheckLeaks makes a test fail at its end if off-heap arenas that were made since the call have not
+// been freed, whether or not the program still has a pointer to them. In the debug mode leaks
+// (FREEHOLD=leaks) the failure lists them with the calls that made them, otherwise with the place
+// that made them. The collector frees arenas on Go memory, so these are never leaks.
+//
+// Call it before you register cleanups that free arenas: cleanups run last in, first out. Arenas of
+// tests that run in parallel count, too.
+func CheckLeaks(t offheap.TB) {
+	t.Helper()
+	before := registry.last.Load()
+	t.Cleanup(func() {
+		t.Helper()
+		if text := leaksSince(before); text != "" {
+			t.Errorf("%s", text)
+		}
+	})
+}
+
+// leaksSince lists the off-heap arenas with IDs above a number, one line each, and the stack.
+func leaksSince(id uint64) string {
+	var b strings.Builder
+	for _, i := range List() {
+		if i.ID > id && (i.Kind == offHeapName || i.Kind == fixedName) {
+			fmt.Fprintf(&b, "freehold: leak: %s, not freed\n", i)
+			if i.Stack != "" {
+				b.WriteString("  made by:\n" + i.Stack)
+			}
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
