@@ -216,6 +216,8 @@ type record struct {
 	state weak.Pointer[state]
 	made  uintptr // The program counter of the call that made it.
 	from  *source
+	next  *record // In the registry, with prev: guarded by the lock of the shard. Nil if struck off.
+	prev  *record
 	held  atomic.Int64    // Bytes in chunks.
 	limit atomic.Int64    // Of held; 0 for none.
 	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
@@ -375,6 +377,11 @@ func (a *Arena) check(op string) *state {
 
 // direct says whether a is an arena in use that is not shared.
 func (a *Arena) direct() bool { return a.state != nil && a.self == a && a.shared == nil }
+
+// freed reports whether the arena was freed, or put into a Pool.
+func (a *Arena) freed() bool {
+	return a.state != nil && (a.self == nil || a.shared != nil && a.shared.freed.Load())
+}
 
 // misused panics with the mistake that made an arena unusable.
 //

@@ -305,7 +305,7 @@ func TestForgotten(t *testing.T) {
 	for range 3 {
 		runtime.GC()
 	}
-	if registered(id) || word.Value() != nil {
+	if listed(id) || word.Value() != nil {
 		t.Error("a forgotten arena is still there")
 	}
 	for _, i := range List() {
@@ -433,7 +433,7 @@ func TestLimit(t *testing.T) {
 
 func TestListAndIDs(t *testing.T) {
 	a, b := NewArena(), NewShared()
-	if a.ID() == b.ID() || !registered(a.ID()) || !registered(b.ID()) {
+	if a.ID() == b.ID() || !listed(a.ID()) || !listed(b.ID()) {
 		t.Error("IDs do not lead to their arenas")
 	}
 	found := 0

@@ -23,13 +23,13 @@ func TestCleanup(t *testing.T) {
 		test.Cleanup(func() { New[point](a) }) // It runs before.
 		b.Free()
 		id := a.ID()
-		if !registered(id) {
+		if !listed(id) {
 			t.Errorf("%s: the arena is gone before the test ends", k.name)
 		}
 		if s := test.end(); s != "" {
 			t.Errorf("%s: %s", k.name, s)
 		}
-		if registered(id) {
+		if listed(id) {
 			t.Errorf("%s: the arena is not freed", k.name)
 		}
 	}

@@ -399,7 +399,7 @@ func TestLateReport(t *testing.T) {
 					t.Errorf("%s, shared %v: %d bytes are in use after Free", name, shared, s.InUse)
 				}
 			}
-			if registered(id) {
+			if listed(id) {
 				t.Errorf("%s, shared %v: the arena is in the list after Free", name, shared)
 			}
 		}

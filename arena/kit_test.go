@@ -216,7 +216,7 @@ func TestPoolIdentity(t *testing.T) {
 
 	next := p.Get()
 	defer p.Put(next)
-	if next == a || next.ID() == id || registered(id) || !registered(next.ID()) {
+	if next == a || next.ID() == id || listed(id) || !listed(next.ID()) {
 		t.Fatalf("arena %d comes back as %d", id, next.ID())
 	}
 	twelve(next)
@@ -345,13 +345,13 @@ func TestPoolDropped(t *testing.T) {
 	id := func() uint64 {
 		a := p.Get()
 		twelve(a)
-		if !registered(a.ID()) {
+		if !listed(a.ID()) {
 			t.Error("a warm arena is not found by its ID")
 		}
 		return a.ID()
 	}()
 	for range 100 { // A stale word on the stack may keep it for a while.
-		if runtime.GC(); !registered(id) && ReadTotals().Forgotten > before {
+		if runtime.GC(); !listed(id) && ReadTotals().Forgotten > before {
 			return
 		}
 		caught(func() { warmPool() })
@@ -375,7 +375,7 @@ func TestPoolRegistry(t *testing.T) {
 				default:
 				}
 				id := last.Load()
-				registered(id)
+				listed(id)
 				ReadTotals()
 			}
 		})
@@ -407,7 +407,7 @@ func TestPoolRecord(t *testing.T) {
 	if reusesMaps() && (a.debug == nil && (inArena(unsafe.Pointer(v)) || inArena(unsafe.Pointer(unsafe.StringData(s))))) {
 		t.Error("memory of an arena that was put back counts as an arena's")
 	}
-	listed := func() (found []uint64) {
+	later := func() (found []uint64) {
 		for _, i := range List() {
 			if i.ID >= id {
 				found = append(found, i.ID)
@@ -415,16 +415,16 @@ func TestPoolRecord(t *testing.T) {
 		}
 		return found
 	}
-	if l := listed(); len(l) != 0 || registered(id) {
+	if l := later(); len(l) != 0 || listed(id) {
 		t.Errorf("arena %d was put back and is listed: %v", id, l)
 	}
 	next := p.Get()
 	defer p.Put(next)
-	if l := listed(); len(l) != 1 || l[0] != next.ID() || next.ID() == id {
+	if l := later(); len(l) != 1 || l[0] != next.ID() || next.ID() == id {
 		t.Errorf("arena %d is listed as %v", next.ID(), l)
 	}
 	twelve(next)
-	later := next.Checkpoint()
+	mark := next.Checkpoint()
 	next.Reset(Keep)
 	name := fmt.Sprintf("arena %d", id)
 	for what, f := range map[string]func(){
@@ -439,7 +439,7 @@ func TestPoolRecord(t *testing.T) {
 			t.Errorf("%s: %v, want a mistake with %s", what, e, name)
 		}
 	}
-	if caught(func() { next.Rewind(later) }) == nil {
+	if caught(func() { next.Rewind(mark) }) == nil {
 		t.Error("a checkpoint outlives a Reset")
 	}
 	if r.Ended() != "reset" || next.Round().Ended() != "" {

@@ -26,52 +26,46 @@ var registry struct {
 	shards    [16]registryShard
 }
 
+// A registryShard has the records of some IDs, as a ring.
 type registryShard struct {
-	mu     sync.Mutex
-	recent [64]*record        // Most arenas live for a request, and to store a word costs less than to change a map.
-	byID   map[uint64]*record // Those whose place in recent is taken.
-	prune  int                // Length of byID at which to look for arenas that are gone.
+	mu    sync.Mutex
+	ring  *record // Any of them.
+	count int
+	prune int // The count at which to look for arenas that are gone.
 }
 
 func shardOf(id uint64) *registryShard { return &registry.shards[id%uint64(len(registry.shards))] }
 
-// place is where the record with an ID lies in recent, if it lies there.
-func (s *registryShard) place(id uint64) **record {
-	return &s.recent[id/uint64(len(registry.shards))%uint64(len(s.recent))]
-}
-
-// find is the record with an ID, or nil. The caller holds the lock.
-func (s *registryShard) find(id uint64) *record {
-	if r := *s.place(id); r != nil && r.id.Load() == id {
-		return r
+// each calls f for each record, which f may strike off. The caller holds the lock.
+func (s *registryShard) each(f func(r *record)) {
+	for r, n := s.ring, s.count; n > 0; n-- {
+		next := r.next
+		f(r)
+		r = next
 	}
-	return s.byID[id]
 }
 
 // add enters a record. The caller holds the lock.
-func (s *registryShard) add(id uint64, r *record) {
-	at := s.place(id)
-	if *at == nil || s.pruned(*at) {
-		*at = r
-		return
-	}
-	if s.byID == nil {
-		s.byID, s.prune = make(map[uint64]*record), 64
-	}
-	s.byID[id] = r
-	if len(s.byID) >= s.prune {
+func (s *registryShard) add(r *record) {
+	if s.count++; s.count >= max(s.prune, 64) {
 		s.pruneLocked()
-		s.prune = max(64, 2*len(s.byID))
+		s.prune = 2 * s.count
 	}
+	if r.next, r.prev = r, r; s.ring != nil {
+		r.next, r.prev = s.ring, s.ring.prev
+		r.prev.next, r.next.prev = r, r
+	}
+	s.ring = r
 }
 
-// strike strikes a record off. The caller holds the lock.
-func (s *registryShard) strike(id uint64, r *record) {
-	if at := s.place(id); *at == r {
-		*at = nil
-		return
+// strike strikes a record off that is in the ring. The caller holds the lock.
+func (s *registryShard) strike(r *record) {
+	s.count--
+	if s.ring = r.next; s.ring == r {
+		s.ring = nil
 	}
-	delete(s.byID, id)
+	r.prev.next, r.next.prev = r.next, r.prev
+	r.next, r.prev = nil, nil
 }
 
 // register gives a its ID and a record.
@@ -93,7 +87,7 @@ func (a *Arena) enroll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.made = a.made
-	s.add(a.id, r)
+	s.add(r)
 }
 
 // alive reports whether the collector has not taken the arena.
@@ -102,25 +96,12 @@ func (r *record) alive() bool { return r.state.Value() != nil }
 // pruneLocked strikes off arenas that the collector took. Their memory is the Go heap's again;
 // off-heap memory is not, and its records stay, as leaks.
 func (s *registryShard) pruneLocked() {
-	for i, r := range s.recent {
-		if r != nil && s.pruned(r) {
-			s.recent[i] = nil
+	s.each(func(r *record) {
+		if !r.alive() && !r.from.outside {
+			r.forget()
+			s.strike(r)
 		}
-	}
-	for id, r := range s.byID {
-		if s.pruned(r) {
-			delete(s.byID, id)
-		}
-	}
-}
-
-// pruned reports whether the caller must strike r off because the collector took its arena.
-func (s *registryShard) pruned(r *record) bool {
-	if r.alive() || r.from.outside {
-		return false
-	}
-	r.forget()
-	return true
+	})
 }
 
 // forget takes the bytes of a record that is struck off out of the sums, and counts its arena.
@@ -137,20 +118,12 @@ func (r *record) forget() {
 // unregister strikes off the record of an arena that was freed.
 func unregister(r *record) {
 	r.noLeak()
-	id := r.id.Load()
-	s := shardOf(id)
+	s := shardOf(r.id.Load())
 	s.mu.Lock()
-	s.strike(id, r)
+	if r.next != nil {
+		s.strike(r)
+	}
 	s.mu.Unlock()
-}
-
-// registered reports whether the arena with that ID is not freed, and the collector has not taken it.
-func registered(id uint64) bool {
-	s := shardOf(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.find(id)
-	return r != nil && r.alive()
 }
 
 // ID is a number that no other arena of the process has or had. The nil arena's ID is 0.
@@ -174,11 +147,13 @@ func (a *Arena) String() string {
 	s := shardOf(a.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.find(a.id)
-	if r == nil {
-		return a.name() + " (freed)"
-	}
-	return fmt.Sprintf("%s (%s, %d bytes held)", a.name(), r.from.name, r.held.Load())
+	text := a.name() + " (freed)"
+	s.each(func(r *record) {
+		if r.id.Load() == a.id {
+			text = fmt.Sprintf("%s (%s, %d bytes held)", a.name(), r.from.name, r.held.Load())
+		}
+	})
+	return text
 }
 
 // Info describes an arena that is not freed.
@@ -219,14 +194,7 @@ func eachRecord(f func(r *record, leaked bool)) {
 		s := &registry.shards[i]
 		s.mu.Lock()
 		s.pruneLocked()
-		for _, r := range s.recent {
-			if r != nil {
-				f(r, !r.alive())
-			}
-		}
-		for _, r := range s.byID {
-			f(r, !r.alive())
-		}
+		s.each(func(r *record) { f(r, !r.alive()) })
 		s.mu.Unlock()
 	}
 }

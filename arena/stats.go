@@ -243,7 +243,7 @@ func Cleanup(t offheap.TB, a *Arena) *Arena {
 	id, made := a.id, a.place()
 	t.Cleanup(func() {
 		t.Helper()
-		if !registered(id) { // The test has freed it.
+		if a.freed() {
 			return
 		}
 		if err := freeChecked(a); err != nil {
