@@ -55,15 +55,29 @@ type Arena struct {
 	made uintptr // The program counter of the call that made the arena.
 }
 
-// A state is what an arena has beside its fast paths: all that lists, counts and frees chunks.
-// Methods of a state are for callers that have checked the Arena.
+// A state is what an arena has beside its fast paths: all that lists, counts and frees chunks. Its
+// methods are for callers that have checked the Arena: its self-pointer is that Arena.
 //
-//	Arena ──> slot ──> cursor          the fast paths
-//	  │ ^                 ∧
-//	  v │ self            │ is the beginning of
-//	state ──> bump ──> chunk ──> chunk ...
-//	  │                   │ owner
-//	  └─────> record <────┘            what the registry knows
+//	Arena ──> slots ──> cursor         The fast paths: New finds a cursor and moves it.
+//	 │  ∧                 │
+//	 v  │ self            │ is the beginning of
+//	state ──> bump ───> chunk ──> ...  One bump for words, one for bytes, one for each other type.
+//	 │  │                 │
+//	 │  └──> source       │ owner      Where chunks come from and go to.
+//	 v                    v
+//	record <───────── registry         What is known of the arena after the program has dropped it.
+//
+// A value is cut in five steps, of which the first mostly suffices:
+//
+//  1. The Arena's recent type, or its slot, leads to a cursor with room.
+//  2. alloc checks the Arena, and the bump of the type cuts from its current chunk (bump.go).
+//  3. The bump makes a spare chunk, which Reset or Rewind left, the current one.
+//  4. The bump gets a chunk from the source: from the store, where freed arenas leave theirs, from the Go
+//     heap or from offheap (source.go, store.go). A limit is checked there.
+//  5. The limit refuses: spare chunks go, and the bump asks for less.
+//
+// A chunk that leaves the arena is closed, and the slots forget it. So a slot leads to a chunk of the
+// arena or to one that has no room.
 type state struct {
 	self *Arena // Nil once the arena is freed, and while a Pool has the state.
 	rec  *record
@@ -336,17 +350,17 @@ type sampler struct {
 	seen uintptr // The position of the current chunk up to which bytes are counted.
 }
 
-// goMaps are the Go maps of an arena, or of one part of a shared one.
+// goMaps are the Go maps of an arena; see gomap.go.
 type goMaps struct {
-	shelves []*mapShelf // In the order of their making.
-	lent    int         // How many maps are lent. A checkpoint notes that number.
-	held    int64       // Bytes of all maps.
-	inUse   int64       // Of those that are lent.
+	types []*typeMaps // In the order of their making.
+	lent  int         // How many maps are lent. A checkpoint notes that number.
+	held  int64       // Bytes of all maps.
+	inUse int64       // Of those that are lent.
 }
 
-// A mapShelf has the maps of one type. Those that are lent come first, in the order in which they were lent, which the
+// A typeMaps has the maps of one type. Those that are lent come first, in the order in which they were lent, which the
 // next round repeats; the others wait for their next use.
-type mapShelf struct {
+type typeMaps struct {
 	desc  *typeDesc
 	maps  []goMap
 	lent  int

@@ -100,13 +100,13 @@ func (b *bump) cut(n, align uintptr, zero bool) (unsafex.Ptr, error) {
 		}
 		u = 0
 	}
-	b.claim(c, u, u+n, zero)
+	b.advance(c, u, u+n, zero)
 	b.checkCut(c, u, u+n)
 	return unsafex.Add(c.base, u), nil
 }
 
-// claim moves the bump position of c to end and sees to the bytes from u on.
-func (b *bump) claim(c *chunk, u, end uintptr, zero bool) {
+// advance moves the bump position of c to end and sees to the bytes from u on.
+func (b *bump) advance(c *chunk, u, end uintptr, zero bool) {
 	switch {
 	case b.flow == wordFlow && zero:
 		c.zeroed(end)
@@ -134,7 +134,7 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 		b.round += c.size
 		b.growNext()
 	}
-	b.retire()
+	b.leaveChunk()
 	c.open()
 	c.next = nil
 	b.use(c)
@@ -242,7 +242,7 @@ func (b *bump) extend(addr, old, need, want, size uintptr, zero bool) uintptr {
 		return 0
 	}
 	u := c.used
-	b.claim(c, u, start+want, zero)
+	b.advance(c, u, start+want, zero)
 	b.checkCut(c, u, start+want)
 	return want
 }

@@ -250,8 +250,8 @@ func (b *bump) use(c *chunk) {
 	}
 }
 
-// retire closes the current chunk and leaves the bump without one.
-func (b *bump) retire() {
+// leaveChunk closes the current chunk and leaves the bump without one.
+func (b *bump) leaveChunk() {
 	if c := b.chunk; c != &noChunk {
 		c.close()
 		c.next, b.full = b.full, c
@@ -324,7 +324,7 @@ func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
 // empty makes all chunks of the bump spare ones.
 func (b *bump) empty() {
 	b.look()
-	b.retire()
+	b.leaveChunk()
 	b.emptyUntil(&b.full, nil, &b.spare)
 	b.emptyUntil(&b.large, nil, &b.spareLarge)
 }

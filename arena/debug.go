@@ -407,7 +407,7 @@ func (in *state) freeValues(op string, n int) {
 func (in *state) freeValuesSlow(op string, n int) {
 	s := in.debug
 	s.check(op, in.self.id, n)
-	g := grave{in: in, op: op}
+	g := freeing{in: in, op: op}
 	if debugmode.On() {
 		g.free = debugmode.Callers(0)
 	}
@@ -420,23 +420,23 @@ func (in *state) freeValuesSlow(op string, n int) {
 	in.rec.noteLeak()
 }
 
-// A grave is one free of values, by Free, Reset, Rewind or Put.
-type grave struct {
+// A freeing is one free of values, by Free, Reset, Rewind or Put.
+type freeing struct {
 	in    *state
 	op    string
 	free  debugmode.Stack
 	by    int64 // The goroutine, known if there are tombs.
-	tombs map[epitaph]uintptr
+	tombs map[tombKey]uintptr
 }
 
-// An epitaph is the identity of values with pointers that are freed together.
-type epitaph struct {
+// A tombKey is the identity of values with pointers that are freed together.
+type tombKey struct {
 	desc  *typeDesc
 	size  uintptr
 	alloc debugmode.Stack
 }
 
-func (g *grave) take(v *value) {
+func (g *freeing) take(v *value) {
 	in, s := g.in, g.in.debug
 	switch v.in {
 	case inGuard:
@@ -459,7 +459,7 @@ func (g *grave) take(v *value) {
 			if v.desc.scan {
 				tomb = g.tombOf(v)
 			}
-			l.bury(v.at, v.size, tomb)
+			l.overwrite(v.at, v.size, tomb)
 		} else {
 			unsafex.FillAt(v.at, v.size, debugmode.PoisonFreed)
 		}
@@ -468,12 +468,12 @@ func (g *grave) take(v *value) {
 }
 
 // tombOf is the tomb for the pointers in a value.
-func (g *grave) tombOf(v *value) uintptr {
-	k := epitaph{v.desc, v.size, v.alloc}
+func (g *freeing) tombOf(v *value) uintptr {
+	k := tombKey{v.desc, v.size, v.alloc}
 	tomb, ok := g.tombs[k]
 	if !ok {
 		if g.tombs == nil {
-			g.tombs = make(map[epitaph]uintptr)
+			g.tombs = make(map[tombKey]uintptr)
 			g.by = debugmode.Goroutine()
 		}
 		b := v.block(g.in.self.id)
@@ -563,15 +563,15 @@ func (l *layout) add(t reflect.Type, off uintptr) {
 	l.spots = append(l.spots, s)
 }
 
-// bury overwrites values in a row, n bytes from p on: pointers lead to the tomb, so that the first
+// overwrite overwrites values in a row, n bytes from p on: pointers lead to the tomb, so that the first
 // use of one faults, and all else becomes poison.
-func (l *layout) bury(p unsafex.Ptr, n, tomb uintptr) {
+func (l *layout) overwrite(p unsafex.Ptr, n, tomb uintptr) {
 	for at := uintptr(0); at+l.size <= n; at += l.size {
 		done := uintptr(0)
 		for i := range l.spots {
 			s := &l.spots[i]
 			unsafex.FillAt(unsafex.Add(p, at+done), s.off-done, debugmode.PoisonFreed)
-			s.bury(unsafex.Add(p, at+s.off), tomb)
+			s.overwrite(unsafex.Add(p, at+s.off), tomb)
 			done = s.off + s.size
 		}
 		if done < l.size { // Or the address might be another object's.
@@ -584,7 +584,7 @@ func (l *layout) bury(p unsafex.Ptr, n, tomb uintptr) {
 // inaccessible there.
 const tombReach = 2 << 10
 
-func (s *spot) bury(p unsafex.Ptr, tomb uintptr) {
+func (s *spot) overwrite(p unsafex.Ptr, tomb uintptr) {
 	switch s.kind {
 	case spotPointers:
 		for w := uintptr(0); w < s.size; w += wordSize {
@@ -597,7 +597,7 @@ func (s *spot) bury(p unsafex.Ptr, tomb uintptr) {
 	case spotBool:
 		*unsafex.As[bool](p) = true
 	case spotArray:
-		s.part.bury(p, s.size, tomb)
+		s.part.overwrite(p, s.size, tomb)
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 // noTable is how many entries a map has at most without a table.
 const noTable = 8
 
-// bytes are those of a map on the shelf that had so many entries.
-func (s *mapShelf) bytes(size int) int64 {
+// bytes are those of a map of the type that had so many entries.
+func (s *typeMaps) bytes(size int) int64 {
 	if size <= noTable {
 		return s.small
 	}
@@ -33,8 +33,8 @@ func mapBytes(d *typeDesc, n int) int64 {
 	return header + slots*entry
 }
 
-// lend is the first map on the shelf that waits for its next use.
-func (m *goMaps) lend(s *mapShelf) *goMap {
+// lend is the first map of the type that waits for its next use.
+func (m *goMaps) lend(s *typeMaps) *goMap {
 	g := &s.maps[s.lent]
 	g.number = m.lent
 	m.inUse += s.bytes(g.size)
@@ -45,27 +45,27 @@ func (m *goMaps) lend(s *mapShelf) *goMap {
 
 // again is an empty map that was used before, or nil.
 func (m *goMaps) again(d *typeDesc) *goMap {
-	s := m.shelf(d)
+	s := m.of(d)
 	if s.lent == len(s.maps) {
 		return nil
 	}
 	return m.lend(s)
 }
 
-// shelf is the shelf for maps of a type.
-func (m *goMaps) shelf(d *typeDesc) *mapShelf {
-	for _, s := range m.shelves {
+// of has the maps of a type.
+func (m *goMaps) of(d *typeDesc) *typeMaps {
+	for _, s := range m.types {
 		if s.desc == d {
 			return s
 		}
 	}
-	s := &mapShelf{desc: d, small: mapBytes(d, 0)}
-	m.shelves = append(m.shelves, s)
+	s := &typeMaps{desc: d, small: mapBytes(d, 0)}
+	m.types = append(m.types, s)
 	return s
 }
 
-// drop leaves maps of a shelf to the collector: those in a range of indexes.
-func (m *goMaps) drop(s *state, of *mapShelf, from, to int) {
+// drop leaves maps of a type to the collector: those in a range of indexes.
+func (m *goMaps) drop(s *state, of *typeMaps, from, to int) {
 	for _, g := range of.maps[from:to] {
 		m.count(s, -of.bytes(g.size))
 	}
@@ -104,15 +104,15 @@ func (s *state) keepsMaps() bool { return s.maps != nil && !s.noReuse && !s.debu
 // keeps.
 func (s *state) takeBackMaps(n int) {
 	if m := s.maps; m != nil {
-		for _, of := range m.shelves {
+		for _, of := range m.types {
 			m.takeBack(s, of, n)
 		}
 		m.lent = min(m.lent, n)
 	}
 }
 
-// takeBack is takeBackMaps for the maps of one shelf. It drops an eighth of those that were not used, from the end.
-func (m *goMaps) takeBack(s *state, of *mapShelf, n int) {
+// takeBack is takeBackMaps for the maps of one type. It drops an eighth of those that were not used, from the end.
+func (m *goMaps) takeBack(s *state, of *typeMaps, n int) {
 	unused, from := len(of.maps)-of.lent, 0
 	if n > 0 {
 		from = sort.Search(of.lent, func(i int) bool { return of.maps[i].number >= n })
@@ -139,7 +139,7 @@ func (m *goMaps) takeBack(s *state, of *mapShelf, n int) {
 const smallMap = 64
 
 // clear empties a map, unless it is much larger than what its last use needed.
-func (m *goMaps) clear(s *state, of *mapShelf, g *goMap) bool {
+func (m *goMaps) clear(s *state, of *typeMaps, g *goMap) bool {
 	n := len(g.plain)
 	if g.plain == nil {
 		n = g.v.Len()
@@ -161,13 +161,13 @@ func (m *goMaps) clear(s *state, of *mapShelf, g *goMap) bool {
 	return true
 }
 
-// keepMaps drops the maps on the shelves that exceed keep bytes, and returns the rest of keep.
+// keepMaps drops the maps that wait that exceed keep bytes, and returns the rest of keep.
 func (s *state) keepMaps(keep int64) int64 {
 	m := s.maps
 	if m == nil {
 		return keep
 	}
-	for _, of := range m.shelves {
+	for _, of := range m.types {
 		at := of.lent
 		for at < len(of.maps) && of.bytes(of.maps[at].size) <= keep {
 			keep -= of.bytes(of.maps[at].size)
@@ -186,7 +186,7 @@ func (s *state) dropMaps() {
 	}
 }
 
-// releaseSpareMaps drops the maps on the shelves and says whether there were some.
+// releaseSpareMaps drops the maps that wait and says whether there were some.
 func (s *state) releaseSpareMaps() bool {
 	before := s.maps.bytes()
 	s.keepMaps(-1)

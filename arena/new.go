@@ -150,7 +150,7 @@ func (a *freshArena) startShared(from *source, made [1]uintptr, o Options) {
 	a.close()
 	sh.freshState.in.noReuse = a.noReuse
 	sh.freshState.in.prepare(&sh.freshState, from)
-	sh.in.take(&sh.freshState.in)
+	sh.in.attach(&sh.freshState.in)
 	sh.in.rec, sh.in.id, sh.in.made = a.rec, a.id, a.made
 }
 
@@ -167,7 +167,7 @@ func (a *Arena) start(f *freshState, from *source, made [1]uintptr, o Options) {
 	a.made = made[0]
 	f.in.noReuse = from.leaves(o)
 	f.in.prepare(f, from)
-	a.take(&f.in)
+	a.attach(&f.in)
 	a.register()
 	if o.Limit > 0 {
 		a.rec.limit.Store(o.Limit)
@@ -186,8 +186,8 @@ func (s *state) prepare(f *freshState, from *source) {
 	}
 }
 
-// take makes s, which no arena has, the state of a.
-func (a *Arena) take(s *state) {
+// attach makes s, which no arena has, the state of a.
+func (a *Arena) attach(s *state) {
 	a.state, s.self = s, a
 	a.recent.cursor, a.text = &noChunk.cursor, &s.bytes.chunk.cursor
 	if s.table != nil {

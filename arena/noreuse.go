@@ -6,6 +6,20 @@ import (
 	"sync/atomic"
 )
 
+// An arena without reuse leaves its memory to the collector. The life of such a chunk:
+//
+//   1. The arena takes it from the Go heap, or from proven, never from the store: a stale pointer
+//     of another arena could lead into a chunk of the store.
+//   2. The arena cuts values from it, as from any chunk.
+//   3. Free, Reset, Rewind and Pool.Put unlink it. They write nothing into it, so that a stale
+//     value stays what it was, and the collector frees the chunk with the last pointer into it.
+//   4. A large chunk without pointers has a finalizer from then on. When the collector has proved
+//     that no pointer is left, the finalizer puts the chunk into proven, with its pages warm and
+//     not cleared. A chunk with pointers cannot come back that way: its finalizer would keep alive
+//     what it points to, itself included.
+//
+// A chunk costs about a microsecond, so a bump makes its chunks as large as the last rounds were.
+
 // abandonAll leaves all chunks to the collector, and those that are empty to the store.
 func (s *state) abandonAll() {
 	var empty *chunk
@@ -47,7 +61,7 @@ func (s *state) partChunks() {
 	for _, b := range s.typed {
 		if b.desc.scan && b.chunk != &noChunk {
 			b.look()
-			b.retire()
+			b.leaveChunk()
 			b.expect, b.round = 0, 0 // What follows has a size of its own.
 		}
 	}
@@ -60,10 +74,10 @@ func (b *bump) abandonSince(m *mark) {
 	var used uintptr
 	c := m.chunk
 	if b.chunk != c || b.full != m.full {
-		b.retire()
+		b.leaveChunk()
 		used = b.abandon(&b.full, m.end())
 	} else if c.used > m.used {
-		b.retire()
+		b.leaveChunk()
 	}
 	if c != &noChunk {
 		used += c.used - m.used

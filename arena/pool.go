@@ -27,10 +27,10 @@ type Pool struct {
 	// as [Options] describe; the Pool then keeps no chunks.
 	NoReuse bool
 
-	shelf atomic.Pointer[poolShelf] // Made by the first use.
+	list atomic.Pointer[poolList] // Made by the first use.
 }
 
-// A poolShelf holds the states of one Pool, whose chunks are empty. A state goes from one arena of the
+// A poolList holds the states of one Pool, whose chunks are empty. A state goes from one arena of the
 // Pool to the next:
 //
 //  1. Put empties the chunks. Each bump keeps its largest chunk as the current one.
@@ -40,10 +40,10 @@ type Pool struct {
 //  3. Get makes a new Arena for the state. The record stays the same and gets a new ID; its round only
 //     rises, so that a Builder, a Map and a Round of the earlier owner end.
 //
-// A copy of the Pool would hold the same shelf, and so no state twice, but it has another address than
-// the shelf's owner. The shelf dies with the Pool, wherever that lies; the count of its bytes outlives
+// A copy of the Pool would hold the same list, and so no state twice, but it has another address than
+// the list's owner. The list dies with the Pool, wherever that lies; the count of its bytes outlives
 // both.
-type poolShelf struct {
+type poolList struct {
 	owner  *Pool
 	mu     sync.Mutex
 	states []pooledState
@@ -56,15 +56,15 @@ type pooledState struct {
 	held int64
 }
 
-// open is the shelf. It panics if p is a copy of a Pool that was used.
-func (p *Pool) open(op string) *poolShelf {
-	s := p.shelf.Load()
+// open is the list. It panics if p is a copy of a Pool that was used.
+func (p *Pool) open(op string) *poolList {
+	s := p.list.Load()
 	if s == nil {
-		s = &poolShelf{owner: p, bytes: new(atomic.Int64)}
-		if p.shelf.CompareAndSwap(nil, s) {
+		s = &poolList{owner: p, bytes: new(atomic.Int64)}
+		if p.list.CompareAndSwap(nil, s) {
 			runtime.AddCleanup(s, func(n *atomic.Int64) { pooled.Add(-n.Load()) }, s.bytes)
 		} else {
-			s = p.shelf.Load()
+			s = p.list.Load()
 		}
 	}
 	if s.owner != p {
@@ -88,13 +88,13 @@ func (p *Pool) Get() *Arena {
 	s.rec.held.Store(s.held)
 	s.debug, s.put = newDebugState(s.from), false
 	a.made = made[0]
-	a.take(s.state)
+	a.attach(s.state)
 	a.enroll()
 	return a
 }
 
 // take is a state, or none if there is none or the caller wants none.
-func (s *poolShelf) take(none bool) (p pooledState) {
+func (s *poolList) take(none bool) (p pooledState) {
 	s.mu.Lock()
 	if n := len(s.states); n > 0 && !none {
 		p, s.states[n-1] = s.states[n-1], pooledState{}
@@ -111,7 +111,7 @@ func (p *Pool) Put(a *Arena) {
 	if a == nil {
 		return
 	}
-	shelf := p.open(opPut)
+	list := p.open(opPut)
 	s := a.check(opPut)
 	limit := p.Bytes
 	if limit == 0 {
@@ -125,7 +125,7 @@ func (p *Pool) Put(a *Arena) {
 		m = NoReuse
 	}
 	keeps := s.from == &fromGo && !s.abandons(m) && !s.debug.apart() && s.rec.held.Load() != 0
-	if !keeps || !shelf.reserve(p) {
+	if !keeps || !list.reserve(p) {
 		a.free(opPut, m)
 		return
 	}
@@ -133,7 +133,7 @@ func (p *Pool) Put(a *Arena) {
 		defer s.begin(opPut).done()
 	}
 	s.reset(opPut, m)
-	shelf.add(a.leave())
+	list.add(a.leave())
 }
 
 // leave takes the state from a, whose chunks are empty. Every later use of a panics.
@@ -181,7 +181,7 @@ func renew(at **bump) bool {
 }
 
 // reserve says whether the Pool takes one more state, which the caller then adds.
-func (s *poolShelf) reserve(p *Pool) bool {
+func (s *poolList) reserve(p *Pool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// GOMAXPROCS takes a lock of the runtime, so an empty Pool does not ask.
@@ -194,7 +194,7 @@ func (s *poolShelf) reserve(p *Pool) bool {
 }
 
 // add takes a state that was reserved.
-func (s *poolShelf) add(p pooledState) {
+func (s *poolList) add(p pooledState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.coming--

@@ -156,7 +156,7 @@ func (b *bump) merge(keep int64, room *int64, out **chunk) {
 	if more > *room && more > 0 || b.in.rec.modest(class) != class {
 		return
 	}
-	c, err := b.in.from.acquire(b, class)
+	c, err := b.in.from.lend(b, class)
 	if c == nil || err != nil { // A limit forbids to have both.
 		return
 	}
@@ -317,7 +317,7 @@ func (b *bump) rewind(m *mark) {
 	}
 	b.look()
 	if b.chunk != m.chunk || b.full != m.full { // Under a debug mode no chunk is current after a Rewind.
-		b.retire()
+		b.leaveChunk()
 		b.emptyUntil(&b.full, m.end(), &b.spare)
 		b.full = m.full
 		b.use(m.chunk)

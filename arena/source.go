@@ -84,20 +84,6 @@ func (m Mode) check(op string) {
 	}
 }
 
-// An arena without reuse leaves its memory to the collector. The life of such a chunk:
-//
-//   1. The arena takes it from the Go heap, or from proven, never from the store: a stale pointer
-//     of another arena could lead into a chunk of the store.
-//   2. The arena cuts values from it, as from any chunk.
-//   3. Free, Reset, Rewind and Pool.Put unlink it. They write nothing into it, so that a stale
-//     value stays what it was, and the collector frees the chunk with the last pointer into it.
-//   4. A large chunk without pointers has a finalizer from then on. When the collector has proved
-//     that no pointer is left, the finalizer puts the chunk into proven, with its pages warm and
-//     not cleared. A chunk with pointers cannot come back that way: its finalizer would keep alive
-//     what it points to, itself included.
-//
-// A chunk costs about a microsecond, so a bump makes its chunks as large as the last rounds were.
-
 // sayOffHeapReuses reports which arenas FREEHOLD=noreuse leaves as they are.
 var sayOffHeapReuses = sync.OnceFunc(func() {
 	fmt.Fprintln(os.Stderr, "freehold: noreuse: off-heap and fixed arenas reuse their memory all the same, because the collector sees no pointer to it")
@@ -146,8 +132,8 @@ func (f *source) lead(d *typeDesc) uintptr {
 // classFor is the class of the smallest chunk with room for n bytes.
 func (b *bump) classFor(n uintptr) uint8 { return classOf(n + b.in.from.lead(b.desc)) }
 
-// acquire is an empty chunk of just this class for b, or nil without an error if the limit forbids it.
-func (f *source) acquire(b *bump, class uint8) (*chunk, error) {
+// lend is an empty chunk of just this class for b, or nil without an error if the limit forbids it.
+func (f *source) lend(b *bump, class uint8) (*chunk, error) {
 	s := b.in
 	if !s.rec.fits(int64(classBytes(class))) {
 		return nil, nil
@@ -173,7 +159,7 @@ func (f *source) acquire(b *bump, class uint8) (*chunk, error) {
 	return c, nil
 }
 
-// acquireOffHeap is [source.acquire] outside the Go heap. The caller has counted the bytes.
+// acquireOffHeap is [source.lend] outside the Go heap. The caller has counted the bytes.
 func (s *state) acquireOffHeap(b *bump, class uint8) (*chunk, error) {
 	bytes := classBytes(class)
 	c := newChunk(b.flow, b.desc, class, nil, bytes)
@@ -224,8 +210,8 @@ func (s *state) noteChunk(c *chunk) {
 	}
 }
 
-// release takes empty chunks, linked by next, which no slot leads to.
-func (f *source) release(s *state, list *chunk) {
+// takeBack takes empty chunks, linked by next, which no slot leads to.
+func (f *source) takeBack(s *state, list *chunk) {
 	if f.outside {
 		s.releaseOffHeap(list)
 		return
@@ -297,7 +283,7 @@ func (s *state) full() error {
 func (s *state) release(list *chunk) {
 	if list != nil {
 		s.refillSlots()
-		s.from.release(s, list)
+		s.from.takeBack(s, list)
 	}
 }
 
@@ -311,13 +297,13 @@ func (s *state) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
 	case s.from.outside:
 		_ = s.from.purpose.Name() // As in NewOffHeap, and before anything is counted.
 	}
-	c, err := s.from.acquire(b, class)
+	c, err := s.from.lend(b, class)
 	if c == nil && s.releaseSpare() {
-		c, err = s.from.acquire(b, class)
+		c, err = s.from.lend(b, class)
 	}
 	for least := b.classFor(n); c == nil && class > least; {
 		class = max(class, least+8) - 8 // Half of it.
-		c, err = s.from.acquire(b, class)
+		c, err = s.from.lend(b, class)
 	}
 	if c == nil && err == nil {
 		err = s.rec.beyond(int64(classBytes(class)))

@@ -410,16 +410,16 @@ func (s *debugState) quarantined() int64 {
 // quarantine keeps freed chunks, so that no arena gets their memory and stale pointers
 // lead to what it was overwritten with. When it is full, the oldest are cleared and left to the
 // collector.
-var quarantine cellar
+var quarantine quarantineList
 
-type cellar struct {
+type quarantineList struct {
 	mu          sync.Mutex
 	first, last *chunk
 	bytes       int64
 }
 
 // put takes chunks, linked by next, and keeps those freed last, up to most bytes.
-func (q *cellar) put(list *chunk, most int64) {
+func (q *quarantineList) put(list *chunk, most int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for c := list; c != nil; {

@@ -502,7 +502,7 @@ func (s *state) lendMap(d *typeDesc, hint int, bytes int64) (v reflect.Value, er
 		s.maps = new(goMaps)
 	}
 	m := s.maps
-	of := m.shelf(d)
+	of := m.of(d)
 	for of.lent < len(of.maps) {
 		g := &of.maps[of.lent]
 		if more := bytes - of.bytes(g.size); more <= 0 || s.fitsMap(more) {
@@ -520,7 +520,7 @@ func (s *state) lendMap(d *typeDesc, hint int, bytes int64) (v reflect.Value, er
 	return m.lend(of).v, nil
 }
 
-// chargeMap counts n more bytes of maps. If the limit forbids it, all maps on the shelves go first.
+// chargeMap counts n more bytes of maps. If the limit forbids it, all maps that wait go first.
 func (s *state) chargeMap(n int64) error {
 	if !s.fitsMap(n) && !(s.releaseSpare() && s.fitsMap(n)) {
 		return s.rec.beyond(n)
