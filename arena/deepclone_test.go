@@ -536,9 +536,9 @@ func TestDeepCloneLimit(t *testing.T) {
 		if c, err := DeepClone(a, list); !errors.Is(err, offheap.ErrLimit) || c != nil {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
-		m := NewMap[int, [64]int](nil, 0)
+		m := NewMap[int, [520]uint64](nil, 0)
 		for i := range 1000 {
-			m.Set(i, [64]int{})
+			m.Set(i, [520]uint64{})
 		}
 		if _, err := DeepClone(a, m); err == nil {
 			t.Errorf("%s: a Map beyond the limit", name)

@@ -201,8 +201,8 @@ func TestContainersOfOverwrittenArena(t *testing.T) {
 				}
 			},
 			"Map.Set of bools": func(a *Arena) func() {
-				m := NewMap[int, flag](a, 0)
-				return func() { m.Set(1, flag{ok: true}) }
+				m := NewMap[int, bool](a, 0)
+				return func() { m.Set(1, true) }
 			},
 			"Map.Set of a string": func(a *Arena) func() {
 				if a.from.outside {
