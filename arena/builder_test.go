@@ -134,7 +134,7 @@ func TestMapNamesTypes(t *testing.T) {
 	defer a.Free()
 	f := NewFixed(1 << 10)
 	defer f.Free()
-	if a.kind == kindHeap {
+	if a.from.single {
 		t.Skip("all values are on the Go heap")
 	}
 	for _, c := range []struct {

@@ -3,72 +3,89 @@
 package arena
 
 import (
+	"strings"
+
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A bump cuts values of one flow, and of one type if typed, for one arena. A bump that a Typed has
-// never serves a second arena; others go on to the next arena of a Pool.
-type bump struct {
-	*cursor        // The current chunk's; never nil.
-	chunk   *chunk // The current one; never nil.
-	tie     *tie
-	a       *Arena    // If a Typed has the bump: the arena that made the Typed.
-	desc    *typeDesc // If typed.
-	flow    flow
-	grow    uint8   // Class of the next chunk.
-	floor   uintptr // Of the current chunk: a checkpoint noted the values in [0, floor).
+// apartMost bounds the chunks of values that are kept apart: memory that a Rewind frees in them is
+// not used again.
+const apartMost = 4 << 10
 
-	full  *chunk // Were current before, the last one first.
-	large *chunk // Hold one block each, the last one first.
-
-	spare      *chunk // Empty, kept by Reset or Rewind, the largest first.
-	spareLarge *chunk // Likewise, of those that held one block each.
-
-	sample *sampler // If values are sampled.
-
-	// Without reuse: the bytes that a round is expected to take, and those of the round's chunks.
-	expect, round uintptr
-}
-
-const (
-	firstWords = 1 << 10 // Bytes of the first chunk of words and of bytes.
-	firstTyped = 256     // Of the first typed chunk, or room for four values up to the next.
-	firstMost  = 4 << 10
-	maxChunk   = 1 << 20 // Of the largest that is not made for one block.
-)
-
-// arena is the arena that has the bump.
-func (b *bump) arena() *Arena { return b.tie.arena.Load() }
-
-func (b *bump) init(t *tie, f flow, d *typeDesc) {
-	b.tie, b.flow, b.desc = t, f, d
-	b.use(&noChunk)
-	b.grow = classOf(b.first())
-}
-
-// first is how many bytes the first chunk has at least.
-func (b *bump) first() uintptr {
-	if b.flow == typedFlow {
-		return min(max(firstTyped, 4*b.desc.size+goHeader), firstMost)
+// maxChunk is up to what size the chunks of a bump grow.
+func (s *debugState) maxChunk() uintptr {
+	if s.apart() {
+		return apartMost
 	}
-	return firstWords
+	return maxChunk
 }
 
-// use makes c the current chunk.
-func (b *bump) use(c *chunk) {
-	b.chunk, b.cursor = c, c.cursor
-	b.setFloor(0)
-	if b.flow == byteFlow {
-		b.arena().text = c.cursor
+// bytesFor is the size of n values, or an error.
+func (d *typeDesc) bytesFor(n int) (uintptr, error) {
+	if uintptr(n) > d.most {
+		name := d.typ.String()
+		if strings.HasPrefix(name, "arena.mapSlot[") {
+			name = "entries of a Map"
+		} else {
+			name = "values of " + name
+		}
+		return 0, outOfMemory("%d %s (%d bytes each)", n, name, d.size)
 	}
+	return uintptr(n) * d.size, nil
 }
 
-// setFloor notes that a checkpoint has noted the values in [0, to) of the current chunk.
-func (b *bump) setFloor(to uintptr) {
-	b.floor = to
-	if b.cursor != &noCursor {
-		b.cursor.floor = uint32(min(uint64(to), noTrim))
+// bumpFor is the bump that values of a type are cut from.
+func (s *state) bumpFor(d *typeDesc) *bump {
+	switch {
+	case d.flow == wordFlow || s.from.fixed:
+		return s.words
+	case d.flow == byteFlow:
+		return s.bytes
+	case s.byDesc != nil:
+		if b := s.byDesc[d]; b != nil {
+			return b
+		}
+	default:
+		for _, b := range s.typed {
+			if b.desc == d {
+				return b
+			}
+		}
 	}
+	return s.addBump(d)
+}
+
+// manyTypes is when a list of bumps is no longer searched from end to end.
+const manyTypes = 24
+
+func (s *state) addBump(d *typeDesc) *bump {
+	b := new(bump)
+	b.init(s, typedFlow, d)
+	s.typed = append(s.typed, b)
+	if s.byDesc == nil && len(s.typed) >= manyTypes {
+		s.byDesc = make(map[*typeDesc]*bump, 2*len(s.typed))
+		for _, b := range s.typed {
+			s.byDesc[b.desc] = b
+		}
+	}
+	if s.byDesc != nil {
+		s.byDesc[d] = b
+	}
+	return b
+}
+
+// cut is memory of size bytes for values of a type from a chunk, which the fast path then finds, unless
+// all calls of the arena take the slow path.
+func (s *state) cut(d *typeDesc, size uintptr, zero bool) (unsafex.Ptr, error) {
+	b, align := s.bumpFor(d), d.align
+	if b.flow == wordFlow { // In a fixed arena bytes lie among words.
+		size, align = (size+7)&^7, 8
+	}
+	p, err := b.cut(size, align, zero)
+	if err == nil && b.flow == d.flow {
+		s.cache(d, &b.chunk.cursor)
+	}
+	return p, err
 }
 
 // cut allocates n bytes at a multiple of align. They are zero if zero is set; otherwise the caller
@@ -83,13 +100,13 @@ func (b *bump) cut(n, align uintptr, zero bool) (unsafex.Ptr, error) {
 		}
 		u = 0
 	}
-	b.claim(c, u, u+n, zero)
+	b.advance(c, u, u+n, zero)
 	b.checkCut(c, u, u+n)
 	return unsafex.Add(c.base, u), nil
 }
 
-// claim moves the bump position of c to end and sees to the bytes from u on.
-func (b *bump) claim(c *chunk, u, end uintptr, zero bool) {
+// advance moves the bump position of c to end and sees to the bytes from u on.
+func (b *bump) advance(c *chunk, u, end uintptr, zero bool) {
 	switch {
 	case b.flow == wordFlow && zero:
 		c.zeroed(end)
@@ -111,46 +128,28 @@ func (b *bump) more(n uintptr) (*chunk, error) {
 		b.spare = c.next
 	} else {
 		var err error
-		a := b.arena()
-		if c, err = a.acquire(b, max(a.rec.modest(b.grow), classOf(n+goHeader)), n); err != nil {
+		if c, err = b.in.acquire(b, max(b.in.rec.modest(b.grow), b.classFor(n)), n); err != nil {
 			return nil, err
 		}
 		b.round += c.size
 		b.growNext()
 	}
-	b.retire()
-	b.open(c)
+	b.leaveChunk()
+	c.open()
 	c.next = nil
 	b.use(c)
-	b.arena().changed()
 	return c, nil
 }
 
 // most is the size of the largest block that gets no chunk of its own.
 func (b *bump) most() uintptr {
-	switch a := b.arena(); {
-	case a.kind == kindFixed: // There is one chunk for all.
+	switch {
+	case b.in.from.fixed: // There is one chunk for all.
 		return maxBytes
-	case a.noReuse || b.expect > 0:
+	case b.in.noReuse || b.expect > 0:
 		return b.plan()
 	}
 	return classBytes(b.grow) / 4
-}
-
-// retire closes the current chunk and leaves the bump without one.
-func (b *bump) retire() {
-	if c := b.chunk; c != &noChunk {
-		c.close(b.flow)
-		c.next, b.full = b.full, c
-		b.use(&noChunk)
-	}
-}
-
-// shut makes the fast paths find the current chunk full.
-func (b *bump) shut() {
-	if c := b.chunk; c != &noChunk {
-		c.limit = 0
-	}
 }
 
 // moreLarge leaves the current chunk to smaller blocks.
@@ -164,19 +163,18 @@ func (b *bump) moreLarge(n uintptr) (*chunk, error) {
 		*at = c.next
 	} else {
 		var err error
-		if c, err = b.arena().acquire(b, classOf(n+goHeader), n); err != nil {
+		if c, err = b.in.acquire(b, b.classFor(n), n); err != nil {
 			return nil, err
 		}
 		b.growNext()
 	}
-	b.open(c)
+	c.open()
 	c.next, b.large = b.large, c
-	b.arena().changed()
 	return c, nil
 }
 
 func (b *bump) growNext() {
-	if classBytes(b.grow) < b.arena().debug.maxChunk() {
+	if classBytes(b.grow) < b.in.debug.maxChunk() {
 		b.grow += 8
 	}
 }
@@ -184,37 +182,90 @@ func (b *bump) growNext() {
 // reopen makes the largest spare chunk the current one of a bump that has none, so that the fast paths
 // find it. In a debug mode the bump stays without one: the mode may sample the first value.
 func (b *bump) reopen() {
-	if c := b.spare; c != nil && b.arena().debug == nil {
+	if c := b.spare; c != nil && b.in.debug == nil {
 		b.spare, c.next = c.next, nil
-		b.open(c)
+		c.open()
 		b.use(c)
 		b.enter()
 	}
 }
 
-// enter puts the current chunk's cursor into the arena's slot of the type.
-func (b *bump) enter() {
-	if a := b.arena(); b.desc != nil && a.mask != 0 {
-		a.enter(b.desc.key, b.cursor)
+// growing is the bump in whose chunk a slice of the type could grow, or nil.
+func (s *state) growing(op string, d *typeDesc) *bump {
+	if s.from.single || s.debug.apart() || d.size == 0 {
+		return nil
 	}
+	s.from.admit(op, d)
+	return s.bumpFor(d)
 }
 
-// putAside makes the current chunk a spare one if it is empty. Marks of checkpoints name no empty chunk.
-func (b *bump) putAside() {
+// grown is how many elements a slice of capacity old that must hold n gets: twice as many as before
+// while it is small, a quarter more later, as append does.
+func grown(n, old, size uintptr) uintptr {
+	if size == 0 { // Twice as many may be more than an int.
+		return n
+	}
+	const small = 64 << 10
+	want := old * 2
+	if old*size > small {
+		want = old + old/4
+	}
+	if want > maxBytes/size {
+		want = n
+	}
+	want = max(n, want)
+	if size < 8 && 8%size == 0 {
+		want = (want + 8/size - 1) &^ (8/size - 1) // Whole words.
+	}
+	return want
+}
+
+// extend makes the block [addr, addr+old) end further behind, at best with want bytes and at least
+// with need, all multiples of size, if it ends at the bump position. It returns the bytes, or 0 if
+// it cannot. The new elements are zero if zero is set; otherwise the caller overwrites them.
+func (b *bump) extend(addr, old, need, want, size uintptr, zero bool) uintptr {
 	c := b.chunk
-	if c == &noChunk || c.used != 0 {
-		return
+	base := unsafex.PtrAddr(c.base)
+	// The second condition keeps out a foreign block that ends where the chunk begins.
+	if addr+old != base+c.used || addr < base || old == 0 {
+		return 0
 	}
-	c.close(b.flow)
-	b.use(&noChunk)
-	b.keep(c, &b.spare)
+	start := addr - base
+	if b.flow == wordFlow { // The next value begins at a whole word, wherever in one this slice does.
+		want = (start+want+7)&^7 - start
+	}
+	if room := c.size - start; want > room {
+		want = room
+	}
+	want -= want % size
+	if want < need || b.flow == wordFlow && (start+want)%8 != 0 {
+		return 0
+	}
+	u := c.used
+	b.advance(c, u, start+want, zero)
+	b.checkCut(c, u, start+want)
+	return want
 }
 
-// keep puts an empty chunk aside for later.
-func (b *bump) keep(c *chunk, list **chunk) {
-	at := list
-	for *at != nil && (*at).class > c.class {
-		at = &(*at).next
+// lengthen is s with room for n more bytes, in place or copied, if the current chunk has that without the
+// slow way, or nil. No slice but s may lead to the bytes behind the length of s, which hold anything.
+func (c *cursor) lengthen(s []byte, n int) []byte {
+	at, old := unsafex.DataOf(s), uintptr(cap(s))
+	if c == nil || uint(n) > smallSlice || old > smallSlice {
+		return nil
 	}
-	c.next, *at = *at, c
+	want := max(uintptr(len(s)+n), 2*old, 16)
+	if end := unsafex.PtrAddr(at) + old - unsafex.PtrAddr(c.base); old != 0 && end == c.used && old <= end {
+		if c.take(want-old) == nil {
+			return nil
+		}
+		return unsafex.SliceOf[byte](at, len(s), int(want))
+	}
+	p := c.take(want)
+	if p == nil {
+		return nil
+	}
+	g := unsafex.SliceOf[byte](p, len(s), int(want))
+	copy(g, s)
+	return g
 }

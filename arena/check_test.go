@@ -67,10 +67,10 @@ func TestStoreChecks(t *testing.T) {
 		t.Skip("the checks are not compiled in; see the build tag invariants")
 	}
 	chunkIn := func(s *chunkStore) (*shard, *chunk) {
-		s.put(makeChunk(nil, 3))
+		s.put(makeChunk(wordFlow, nil, 3))
 		for i := range s.shards {
 			if sh := &s.shards[i]; sh.bytes.Load() != 0 {
-				return sh, sh.lists[shelf{nil, 3}]
+				return sh, sh.lists[shelf{nil, wordFlow, 3}]
 			}
 		}
 		panic("the chunk is not in the store")
@@ -83,8 +83,8 @@ func TestStoreChecks(t *testing.T) {
 		{"-8 in all", func(s *chunkStore, _ *shard, _ *chunk) { s.kept.Store(-8) }},
 		{"on a shelf of class 3", func(_ *chunkStore, _ *shard, c *chunk) { c.class++ }},
 		{"has owner 7", func(_ *chunkStore, _ *shard, c *chunk) { r := new(record); r.id.Store(7); c.owner.Store(r) }},
-		{"position 8", func(_ *chunkStore, _ *shard, c *chunk) { c.cursor = &cursor{used: 8} }},
-		{"an empty shelf of class 9", func(_ *chunkStore, sh *shard, _ *chunk) { sh.lists[shelf{nil, 9}] = nil }},
+		{"position 8", func(_ *chunkStore, _ *shard, c *chunk) { c.used = 8 }},
+		{"an empty shelf of class 9", func(_ *chunkStore, sh *shard, _ *chunk) { sh.lists[shelf{nil, wordFlow, 9}] = nil }},
 	} {
 		s := &chunkStore{}
 		s.timing.Store(true) // No clock.

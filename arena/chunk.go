@@ -3,126 +3,18 @@
 package arena
 
 import (
-	"math"
-	"math/bits"
 	"reflect"
-	"sync/atomic"
 
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
-// A chunk is a run of memory from which values are cut, one behind the other. Its base and size
-// never change. Each cut checks its result against them, so not even a data race makes it return
-// memory outside the chunk.
-type chunk struct {
-	*cursor // That of the present owner; noCursor until the owner opens the chunk.
-
-	base  unsafex.Ptr
-	size  uintptr
-	dirty uintptr // Words and bytes: what lies behind it is zero. It lags behind used.
-
-	next *chunk
-	desc *typeDesc     // Of typed chunks.
-	mem  reflect.Value // Of typed chunks on the Go heap: a variable of type []T that holds them.
-
-	class uint8  // Chunks of one class have one size.
-	off   bool   // Off the Go heap.
-	tick  uint32 // When it entered the store.
-
-	owner atomic.Pointer[record] // That of the arena, or of the kit, or nil.
-}
-
-// An UnsafeCursor is the place where the next values of one type are cut from. A decoder that makes
-// many values looks it up once, with [Arena.UnsafeCursor] or [UnsafeSlabs.Cursor], and cuts from it
-// without a look-up for each value.
-//
-// A cursor has no room once its chunk is full or has left the arena, as after Free or a Pool's Put.
-// The decoder then allocates in the ordinary way, and looks the cursor up anew. A cursor keeps the
-// memory that it leads to alive, so a decoder forgets it at the end of a message. It serves the
-// goroutine of its arena and must not be copied.
-type UnsafeCursor struct {
-	base unsafex.Ptr // Of the chunk; nil once the chunk is freed, so that nothing keeps its memory alive.
-	used uintptr     // Values lie in [0, used).
-	// The fast paths cut up to here. In words, the bytes between used and limit are zero. In a
-	// chunk that is not current, limit is 0, so that a slot that still leads to it finds it full.
-	limit   uintptr
-	typed   bool   // Behind used all is zero. So it is in chunks of one type.
-	claimed bool   // DeepClone has claimed what lies behind used.
-	floor   uint32 // The bump's, or noTrim if it is larger.
-}
-
-// noTrim says that UnsafeTrim must ask the bump for its floor.
-const noTrim = math.MaxUint32
-
-// A cursor is the part of a chunk that the fast paths read and write. Arenas, their slots and their
-// bumps refer to cursors. Each arena that a chunk belongs to, one after the other, gets a cursor of
-// its own: the limit of the earlier ones stays 0 for good. So a copy of an arena, made before its
-// Free, cuts nothing from a chunk that is another arena's by now.
-//
-// An arena makes its cursors some at a time, and no cursor serves twice. They do not lie in the
-// Arena, because a copy that is written over its original would bring old limits back, and arenas
-// share no array of them, because each cursor keeps the whole array alive, and so the memory that
-// its cursors lead to. On 64-bit systems an array is whole cache lines, so that arenas of two Ps do not share one.
-type cursor = UnsafeCursor
-
-// someCursors are what an arena makes at a time. More would be garbage in arenas of few chunks.
-const someCursors = 4
-
-// noChunk is the chunk of a bump that has none, and noCursor its cursor. They are never written to.
-var (
-	noChunk  = chunk{cursor: &noCursor}
-	noCursor cursor
-)
-
-// newChunk makes the record of a chunk.
-func newChunk(d *typeDesc, class uint8, base unsafex.Ptr, size uintptr) *chunk {
-	return &chunk{cursor: &noCursor, base: base, desc: d, class: class, size: size}
-}
-
-// disown says that the chunk, which is closed, belongs to no arena. Its cursor leads to nothing
-// from then on.
-func (c *chunk) disown() {
-	c.owner.Store(nil)
-	c.expire()
-}
-
-// ownerID is the ID of the arena that has the chunk, or 0.
-func (c *chunk) ownerID() uint64 {
-	if r := c.owner.Load(); r != nil {
-		return r.id.Load()
-	}
-	return 0
-}
-
-// expire makes the cursor lead to nothing from now on.
-func (c *chunk) expire() {
-	if c.cursor != &noCursor {
-		*c.cursor = cursor{}
-		c.cursor = &noCursor
-	}
-}
-
-// newCursor is a cursor that no chunk of a had.
-func (a *Arena) newCursor() *cursor {
-	if len(a.cursors) == 0 {
-		a.cursors = makeCursors(1)
-	}
-	c := &a.cursors[0]
-	a.cursors = a.cursors[1:]
-	return c
-}
-
-// makeCursors makes cursors for n chunks, and for some more.
-func makeCursors(n int) []cursor {
-	return make([]cursor, (n+someCursors-1)/someCursors*someCursors)
-}
-
 // window is how much is cleared ahead at once: it should stay in the fastest cache.
 const window = 8 << 10
 
-// take is the fast way to cut n bytes, or nil if that needs the slow one. n is not 0: noCursor would be written to.
+// take is the fast way to cut n bytes, or nil if that needs the slow one. n is not 0: noChunk would be written to.
 func (c *cursor) take(n uintptr) unsafex.Ptr {
 	end := c.used + n
 	if end > c.limit {
@@ -159,58 +51,32 @@ func (c *chunk) zeroed(end uintptr) {
 	unsafex.ClearAt(unsafex.Add(c.base, from), to-from)
 }
 
-// open makes a chunk of the bump's one that the fast paths cut.
-func (b *bump) open(c *chunk) {
-	if c.cursor == &noCursor {
-		c.cursor = b.arena().newCursor()
-		c.cursor.base, c.typed = c.base, c.desc != nil
-	}
+// open makes the fast paths cut the chunk.
+func (c *chunk) open() {
 	c.limit = c.size
-	if b.flow == wordFlow && c.used < c.dirty {
+	if c.flow == wordFlow && c.used < c.dirty {
 		c.limit = c.used
 	}
 }
 
-// close makes it one that they do not cut: noscan types share a chunk, so that several slots may
-// still lead to it.
-func (c *chunk) close(f flow) {
+// close makes the fast paths find the chunk full: types without pointers and bools share a chunk, so
+// that several slots may still lead to it.
+func (c *chunk) close() {
 	c.limit = 0
-	if f != typedFlow {
+	if c.flow != typedFlow {
 		c.dirty = max(c.dirty, c.used)
 	}
 }
 
 // rewind frees, in a closed chunk, the values behind position to.
-func (c *chunk) rewind(f flow, to uintptr) {
+func (c *chunk) rewind(to uintptr) {
 	if sanitize.Race && c.used > to { // Blocks of offheap are Go memory then, too.
 		sanitize.RaceFree(unsafex.PtrAddr(c.base)+to, c.used-to)
 	}
-	if f == typedFlow {
+	if c.flow == typedFlow {
 		c.wipe(to, c.used)
 	}
 	c.used = min(c.used, to)
-}
-
-// refresh empties a chunk in which [0, used) was used, and returns the limit of its next cursor. The caller
-// closes the present one.
-func (c *chunk) refresh(f flow, used uintptr) (limit uintptr) {
-	if sanitize.Race && used != 0 {
-		sanitize.RaceFree(unsafex.PtrAddr(c.base), used)
-	}
-	switch f {
-	case typedFlow:
-		c.wipe(0, used)
-		return c.size
-	case byteFlow:
-		c.dirty = max(c.dirty, used)
-		return c.size
-	}
-	if c.dirty = max(c.dirty, used); c.dirty > window {
-		return 0
-	}
-	unsafex.ClearAt(c.base, c.dirty)
-	c.dirty = 0
-	return c.size
 }
 
 // wipe clears [from, used) of a typed chunk, so that nothing that lay there is reachable any more.
@@ -246,61 +112,31 @@ func (c *chunk) wipeSteps(from, used uintptr) {
 	}
 }
 
-// Chunks have sizes of classes, eight to an octave from minChunk on, so that a chunk that is given
-// back fits the next one who asks.
-const minChunk = 256
-
-// classOf is the smallest class of at least n bytes.
-func classOf(n uintptr) uint8 {
-	if n <= minChunk {
-		return 0
+// cursorOf is the cursor of the chunk that the values of the type of that key are cut from, or that of
+// noChunk if the key is not in the place of its hash.
+func (a *Arena) cursorOf(key uintptr) *cursor {
+	if a.mask != 0 {
+		if s := unsafex.Elem(a.slots, typeinfo.Hash(key)&a.mask); s.key == key {
+			return s.cursor
+		}
 	}
-	octave := bits.Len64(uint64(n-1)) - 9
-	return uint8(octave*8+int((n-1)>>(octave+5)&7)) + 1
+	return &noChunk.cursor
 }
-
-// classBytes is the size of a class.
-func classBytes(class uint8) uintptr {
-	return minChunk / 8 * uintptr(8+class&7) << (class >> 3)
-}
-
-// The slots of an arena are a hash table with linear probing: it leads from the keys of types to
-// cursors. The fast paths read the place of the key's hash alone; the slow paths search on from
-// there. The table is at most half full, so few types lie in another place. It grows with the number
-// of types. Keys are addresses, which the linker chooses: a table that grows with their collisions
-// can get any size.
-
-const (
-	minSlots = 8       // Of the table that is part of the arena.
-	maxSlots = 1 << 10 // If types need more than half of them, the table is cleared and filled again.
-)
-
-// at is the slot in place i, modulo the size of the table.
-func (a *Arena) at(i uintptr) *slot { return unsafex.Elem(a.slots, i&a.mask) }
 
 // probe is cursorOf for a key that may lie behind the place of its hash.
 func (a *Arena) probe(key uintptr) *cursor {
-	if a.mask == 0 {
-		return &noCursor
-	}
-	home := typeinfo.Hash(key)
-	for i := home; i <= home+a.mask; i++ {
-		switch s := a.at(i); s.key {
-		case key:
-			return s.cursor
-		case 0:
-			return &noCursor
+	if a.mask != 0 {
+		home := typeinfo.Hash(key)
+		for i := home; i <= home+a.mask; i++ {
+			switch s := unsafex.Elem(a.slots, i&a.mask); s.key {
+			case key:
+				return s.cursor
+			case 0:
+				return &noChunk.cursor
+			}
 		}
 	}
-	return &noCursor
-}
-
-// elsewhere is c, the result of cursorOf, or, if that is noCursor, the result of probe.
-func (a *Arena) elsewhere(c *cursor, key uintptr) *cursor {
-	if c == &noCursor {
-		return a.probe(key)
-	}
-	return c
+	return &noChunk.cursor
 }
 
 // cutProbed is a zero value of the type of that key, or nil if probe finds no cursor with room. The
@@ -318,57 +154,284 @@ func (a *Arena) cutProbed(key, size, align uintptr) unsafex.Ptr {
 	return p
 }
 
-// cache puts a type's chunk in its slot.
-func (a *Arena) cache(key uintptr, c *cursor) {
-	a.enter(key, c)
-	a.recent.typ, a.recent.cursor = typeinfo.Nil(key), c
+// cache makes the fast paths find the chunk that values of a type are cut from.
+func (s *state) cache(d *typeDesc, c *cursor) {
+	if s.table == nil {
+		return
+	}
+	a := s.self
+	s.enter(d.key, c)
+	a.recent.typ, a.recent.cursor = typeinfo.Nil(d.key), c
+	if d.flow == byteFlow {
+		a.text = c
+	}
 }
 
-// enter is cache without making the type the recent one.
-func (a *Arena) enter(key uintptr, c *cursor) {
-	home := typeinfo.Hash(key)
-	for i := home; i <= home+a.mask; i++ { // If a copy was written over the arena, filled may be too low.
-		s := a.at(i)
-		if s.key == 0 && 2*uintptr(a.filled+1) <= a.mask+1 {
-			s.key = key
-			a.filled++
-		}
-		if s.key == key {
-			s.cursor = c
+// enter puts a cursor into the slot of a type.
+func (s *state) enter(key uintptr, c *cursor) {
+	mask := uintptr(len(s.table) - 1)
+	at := typeinfo.Hash(key) & mask
+	for s.table[at].key != key && s.table[at].key != 0 {
+		at = (at + 1) & mask
+	}
+	if s.table[at].key == 0 {
+		if 2*(s.filled+1) > len(s.table) {
+			s.growSlots()
+			s.enter(key, c)
 			return
 		}
-		if s.key == 0 {
-			break
+		s.filled++
+	}
+	s.table[at] = slot{key, c}
+	// Again at each call, in case an older copy was written over the Arena.
+	s.self.slots, s.self.mask = &s.table[0], mask
+}
+
+// growSlots makes room in the table.
+func (s *state) growSlots() {
+	if len(s.table) == maxSlots {
+		s.clearSlots()
+		return
+	}
+	old := s.table
+	s.table, s.filled = make([]slot, 2*len(old)), 0
+	for _, o := range old {
+		if o.key != 0 {
+			s.enter(o.key, o.cursor)
 		}
 	}
-	if a.mask+1 < maxSlots {
-		a.growSlots(make([]slot, 2*(a.mask+1)))
-	} else {
-		a.clearSlots()
-	}
-	a.enter(key, c)
+	clear(old) // The first table is part of the arena, and would keep chunks alive that the arena frees.
 }
 
-// growSlots moves the slots to a larger table of zeros.
-func (a *Arena) growSlots(table []slot) {
-	old := a.allSlots()
-	a.slots, a.mask, a.filled = &table[0], uintptr(len(table)-1), 0
-	for _, s := range old {
-		if s.key != 0 {
-			a.enter(s.key, s.cursor)
+// clearSlots makes the next New of each type take the slow path.
+func (s *state) clearSlots() {
+	s.self.recent.typ, s.self.recent.cursor = nil, &noChunk.cursor
+	clear(s.table)
+	s.filled = 0
+}
+
+// refillSlots makes the fast paths forget the chunks that leave the arena. A type with a chunk of its
+// own keeps it.
+func (s *state) refillSlots() {
+	s.clearSlots()
+	for _, b := range s.typed {
+		b.enter()
+	}
+}
+
+const (
+	firstWords = 1 << 10 // Bytes of the first chunk of words and of bytes.
+	firstTyped = 256     // Of the first typed chunk, or room for four values up to the next.
+	firstMost  = 4 << 10
+	maxChunk   = 1 << 20 // Of the largest that is not made for one block.
+)
+
+func (b *bump) init(s *state, f flow, d *typeDesc) {
+	b.chunk, b.in, b.flow, b.desc = &noChunk, s, f, d
+	b.grow = classOf(b.first())
+}
+
+// first is how many bytes the first chunk has at least.
+func (b *bump) first() uintptr {
+	if b.flow == typedFlow {
+		return min(max(firstTyped, 4*b.desc.size+goHeader), firstMost)
+	}
+	return firstWords
+}
+
+// use makes c, in which no checkpoint has noted values, the current chunk.
+func (b *bump) use(c *chunk) {
+	b.chunk = c
+	if c != &noChunk {
+		c.floor = 0
+	}
+	if b.flow == byteFlow {
+		b.in.self.text = &c.cursor
+	}
+}
+
+// leaveChunk closes the current chunk and leaves the bump without one.
+func (b *bump) leaveChunk() {
+	if c := b.chunk; c != &noChunk {
+		c.close()
+		c.next, b.full = b.full, c
+		b.use(&noChunk)
+	}
+}
+
+// shut makes the fast paths find the current chunk full.
+func (b *bump) shut() {
+	if c := b.chunk; c != &noChunk {
+		c.limit = 0
+	}
+}
+
+// enter makes the fast paths of a typed bump's type find the current chunk.
+func (b *bump) enter() {
+	if b.desc != nil && b.in.table != nil && b.chunk != &noChunk {
+		b.in.enter(b.desc.key, &b.chunk.cursor)
+	}
+}
+
+// putAside makes the current chunk a spare one if it is empty. Marks of checkpoints name no empty chunk.
+func (b *bump) putAside() {
+	c := b.chunk
+	if c == &noChunk || c.used != 0 {
+		return
+	}
+	c.close()
+	b.use(&noChunk)
+	b.keep(c, &b.spare)
+}
+
+// keep puts an empty chunk aside for later.
+func (b *bump) keep(c *chunk, list **chunk) {
+	at := list
+	for *at != nil && (*at).class > c.class {
+		at = &(*at).next
+	}
+	c.next, *at = *at, c
+}
+
+// keepUpTo moves the chunks that exceed keep bytes from a list of spare chunks to out, and returns
+// the rest of keep.
+func keepUpTo(list **chunk, keep int64, out **chunk) int64 {
+	for *list != nil && (*list).bytes() <= keep {
+		keep -= (*list).bytes()
+		list = &(*list).next
+	}
+	for c := *list; c != nil; c = *list {
+		*list = c.next
+		c.next, *out = *out, c
+	}
+	return keep
+}
+
+// emptyUntil moves the chunks of a list before end to a list of spare ones.
+func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
+	for c := *list; c != end; c = *list {
+		*list = c.next
+		c.close()
+		if b.in.debug.apart() { // It is poisoned, and goes to the quarantine.
+			c.used = 0
+		} else {
+			c.rewind(0)
+		}
+		b.keep(c, spare)
+	}
+}
+
+// empty makes all chunks of the bump spare ones.
+func (b *bump) empty() {
+	b.look()
+	b.leaveChunk()
+	b.emptyUntil(&b.full, nil, &b.spare)
+	b.emptyUntil(&b.large, nil, &b.spareLarge)
+}
+
+// simple reports whether the current chunk is the only one with values, no spare one is larger, and no
+// debug mode samples values.
+func (b *bump) simple() bool {
+	return b.chunk != &noChunk && b.full == nil && b.large == nil && (b.spare == nil || b.spare.class <= b.chunk.class) && b.in.debug == nil
+}
+
+// reuse empties the current chunk.
+func (b *bump) reuse(c *chunk) {
+	c.floor = 0
+	if c.used != 0 {
+		c.close()
+		c.rewind(0)
+		if c.flow == wordFlow && c.dirty <= window { // So that the first values take the fast paths.
+			unsafex.ClearAt(c.base, c.dirty)
+			c.dirty = 0
+		}
+		c.open()
+	}
+}
+
+// spares counts the spare chunks and their bytes.
+func (b *bump) spares() (chunks int, bytes int64) {
+	for _, list := range [...]*chunk{b.spare, b.spareLarge} {
+		for ; list != nil; list = list.next {
+			chunks, bytes = chunks+1, bytes+list.bytes()
 		}
 	}
-	clear(old) // The first ones are part of the arena, and would keep chunks alive that the arena frees.
+	return chunks, bytes
 }
 
-func (a *Arena) allSlots() []slot {
-	n := int(a.mask + 1)
-	return unsafex.SliceOf[slot](unsafex.PtrOf(a.slots), n, n)
+// look counts the bytes that the fast paths have cut since the last look. It runs before values are
+// made or freed.
+func (b *bump) look() {
+	if b.sample == nil {
+		return
+	}
+	if used := b.chunk.used; used > b.sample.seen {
+		b.sample.left -= min(used-b.sample.seen, b.sample.left)
+	}
+	b.sample.seen = 0
 }
 
-// clearSlots clears the slots, so that the next New of each type finds its chunk again.
-func (a *Arena) clearSlots() {
-	a.recent.typ, a.recent.cursor = nil, &noCursor
-	clear(a.allSlots())
-	a.filled = 0
+// arm makes the value that reaches the next point take the slow path, and no value before it.
+func (b *bump) arm() {
+	if c := b.chunk; b.sample != nil && c != &noChunk {
+		b.sample.seen = c.used
+		if b.flow == byteFlow { // The limit of words is no farther than they are zero; see zeroed.
+			c.limit = c.size
+		}
+		c.limit = min(c.limit, c.used+max(b.sample.left, 1)-1) // A value that ends at the point has reached it.
+	}
+}
+
+// name is what the values of a bump are called.
+func (b *bump) name() string {
+	switch b.flow {
+	case wordFlow:
+		return "words"
+	case byteFlow:
+		return "bytes"
+	}
+	return b.desc.typ.String()
+}
+
+// checkChunk is for a chunk that b has, in whatever list.
+func (b *bump) checkChunk(c *chunk) {
+	switch {
+	case c.desc != b.desc || c.flow != b.flow:
+		invariants.Broken("%s has a chunk of another type", b.name())
+	case c.used > c.size || c.limit > c.size || !b.in.from.fixed && c.size > classBytes(c.class):
+		invariants.Broken("%s has a chunk of class %d (%d bytes) with size %d, position %d and limit %d", b.name(), c.class, classBytes(c.class), c.size, c.used, c.limit)
+	case c.owner.Load() != b.in.rec:
+		invariants.Broken("%s of arena %d has a chunk of arena %d", b.name(), b.in.self.id, c.ownerID())
+	case c.size != 0 && index.find(unsafex.PtrAddr(c.base)) != c:
+		invariants.Broken("the index does not lead to a chunk of %s", b.name())
+	}
+}
+
+// The functions here check what must be true of arenas and of the store at the ends of slow paths.
+// They do nothing and cost nothing unless the build has [invariants.Enabled]. None reads the
+// contents of chunks. A program that writes to freed values can damage later values, and nothing
+// else (C3), so memory that ought to be zero proves nothing about arenas.
+
+// checkCut is for the bytes [u, end) of c, which were just cut.
+func (b *bump) checkCut(c *chunk, u, end uintptr) {
+	if !invariants.Enabled {
+		return
+	}
+	if c == &noChunk || c != b.chunk && c != b.large {
+		invariants.Broken("%s was cut from a chunk that is not a current one", b.name())
+	}
+	sampled := b.in.debug != nil // Then the limit is where the next sampled value is due.
+	if u > end || end != c.used || end > c.limit && !sampled || c.limit > c.size {
+		invariants.Broken("[%d, %d) of %s was cut from a chunk of %d bytes with position %d and limit %d", u, end, b.name(), c.size, c.used, c.limit)
+	}
+	if b.flow == typedFlow && (u%b.desc.size != 0 || end%b.desc.size != 0) {
+		invariants.Broken("[%d, %d) of %s is no whole values of %d bytes", u, end, b.name(), b.desc.size)
+	}
+	if b.flow == wordFlow && (u%8 != 0 || end%8 != 0) {
+		invariants.Broken("[%d, %d) of words is no whole words", u, end)
+	}
+	b.checkChunk(c)
+	if noChunk.used|noChunk.limit|noChunk.size != 0 {
+		invariants.Broken("the chunk of bumps that have none has position %d, limit %d and size %d", noChunk.used, noChunk.limit, noChunk.size)
+	}
 }

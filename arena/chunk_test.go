@@ -216,7 +216,7 @@ func TestStoreBound(t *testing.T) {
 	s.timing.Store(true) // No clock.
 	chunks := func(n int) (list *chunk) {
 		for range n {
-			c := newChunk(nil, classOf(maxChunk), unsafex.PtrOf(new(uint64)), 8)
+			c := newChunk(wordFlow, nil, classOf(maxChunk), unsafex.PtrOf(new(uint64)), 8)
 			c.next, list = list, c
 			s.charge(list.bytes())
 		}
@@ -305,7 +305,7 @@ func TestForgotten(t *testing.T) {
 	for range 3 {
 		runtime.GC()
 	}
-	if byID(id) != nil || word.Value() != nil {
+	if listed(id) || word.Value() != nil {
 		t.Error("a forgotten arena is still there")
 	}
 	for _, i := range List() {
@@ -433,7 +433,7 @@ func TestLimit(t *testing.T) {
 
 func TestListAndIDs(t *testing.T) {
 	a, b := NewArena(), NewShared()
-	if a.ID() == b.ID() || byID(a.ID()) != a || byID(b.ID()) != b {
+	if a.ID() == b.ID() || !listed(a.ID()) || !listed(b.ID()) {
 		t.Error("IDs do not lead to their arenas")
 	}
 	found := 0
@@ -448,7 +448,7 @@ func TestListAndIDs(t *testing.T) {
 	if found != 2 {
 		t.Errorf("%d of two arenas are listed", found)
 	}
-	byID(a.ID()).Free()
+	a.Free()
 	b.Free()
 }
 
@@ -483,9 +483,12 @@ func TestLeak(t *testing.T) {
 func TestNoCursorIsRead(t *testing.T) {
 	type none struct{}
 	uses := map[string]func(*Arena){
-		"Map":       func(a *Arena) { NewMap[none, [0]int](a, 1).Set(none{}, [0]int{}) },
-		"DeepClone": func(a *Arena) { DeepClone(a, &struct{ p *none }{new(none)}); DeepClone(a, [][0]int{{}, {}}) },
-		"New":       func(a *Arena) { New[none](a); NewOf(a, reflect.TypeFor[none]()); NewFrom(a, none{}) },
+		"Map": func(a *Arena) { NewMap[none, [0]int](a, 1).Set(none{}, [0]int{}) },
+		"DeepClone": func(a *Arena) {
+			must(second(DeepClone(a, &struct{ p *none }{new(none)})))
+			must(second(DeepClone(a, [][0]int{{}, {}})))
+		},
+		"New": func(a *Arena) { New[none](a); NewOf(a, reflect.TypeFor[none]()); NewFrom(a, none{}) },
 		"MakeSlice": func(a *Arena) {
 			MakeSlice[none](a, 3, 3)
 			MakeSlice[int](a, 0, 0)

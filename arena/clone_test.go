@@ -169,10 +169,9 @@ func TestAppendForeign(t *testing.T) {
 // TestAppendBefore: a foreign slice that ends where the chunk begins is not extended.
 func TestAppendBefore(t *testing.T) {
 	block := make([]int64, 16)
-	c := newChunk(nil, 0, unsafe.Pointer(&block[8]), 64)
-	b := &bump{chunk: c, flow: wordFlow, tie: new(tie)}
-	b.tie.arena.Store(new(Arena))
-	b.open(c)
+	c := newChunk(wordFlow, nil, 0, unsafe.Pointer(&block[8]), 64)
+	b := &bump{chunk: c, flow: wordFlow, in: new(state)}
+	c.open()
 	addr := uintptr(unsafe.Pointer(&block[6]))
 	if n := b.extend(addr, 16, 24, 32, 8, false); n != 0 || c.used != 0 {
 		t.Errorf("a block in front of the chunk grows by %d bytes", n)

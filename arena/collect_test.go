@@ -64,7 +64,7 @@ func TestCollect(t *testing.T) {
 func TestCollectFreed(t *testing.T) {
 	for _, k := range kinds {
 		probe := k.make()
-		shared := probe.kind == kindShared
+		shared := probe.shared != nil
 		if probe.Free(); shared { // The elements are on the Go heap until the sequence has ended.
 			continue
 		}
@@ -114,7 +114,7 @@ func TestCollectOverwritten(t *testing.T) {
 	for _, k := range kinds {
 		for _, n := range []int{1, 2} {
 			x, y := k.make(), k.make()
-			if x.kind == kindShared { // The elements are on the Go heap until the sequence has ended.
+			if x.shared != nil { // The elements are on the Go heap until the sequence has ended.
 				x.Free()
 				y.Free()
 				continue

@@ -3,12 +3,13 @@
 package arena
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/debugmode"
@@ -18,62 +19,13 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// A debugState is what an arena keeps under a debug mode: which values it has made, and where.
-// Arenas that no mode concerns have none.
-//
-// With guard the values are kept apart: no slot leads to a chunk, so that every call takes the slow
-// way. On Go memory, values without pointers then lie on guarded pages, or, where there are no more,
-// in chunks between canaries. Values with pointers must lie where the collector sees them, so that
-// they stay in chunks. When they are freed, they are overwritten and never used again, and chunks go
-// to the quarantine instead of the store. Off-heap values are a block of offheap each, which does
-// the rest by itself.
-//
-// With a sanitizer that is compiled in, values are served as with guard where no guarded page is
-// left, and the sanitizer watches over the fences.
-//
-// With the kill switch, values of off-heap arenas are a block of offheap each, too, which lies on the
-// Go heap: offheap.Refs lead to blocks of offheap alone.
-//
-// With sample alone, arenas work as ever, and the chosen values lie on guarded pages. Values of
-// off-heap arenas are never chosen: an offheap.Ref leads to blocks of offheap alone.
-type debugState struct {
-	config   debugmode.Config
-	separate bool
-	off      bool
-	busy     atomic.Bool
-	values   []value         // In the order in which they were made, so that a checkpoint is a number of them.
-	held     int64           // Bytes of those that lie in no chunk.
-	freed    debugmode.Stack // The call that freed the arena.
-	freedBy  int64           // Its goroutine.
-}
-
-// A value is what one call has made: some values of one type in a row.
-type value struct {
-	at    unsafex.Ptr
-	size  uintptr
-	desc  *typeDesc
-	name  string // For reports: the type, "[]" and the type, or "string".
-	alloc debugmode.Stack
-	in    memory
-}
-
-// memory is where a value lies.
-type memory uint8
-
-const (
-	inChunk  memory = iota
-	inFenced        // In a chunk, between canaries.
-	inGuard         // On guarded pages.
-	inBlock         // In a block of offheap.
-)
-
 // newDebugState is the state of a new arena, nil if no mode concerns its kind.
-func newDebugState(k kind) *debugState {
-	off := k.offHeap()
+func newDebugState(from *source) *debugState {
+	off := from.outside
 	if off && freehold.HeapMode() {
 		return &debugState{separate: true, off: true}
 	}
-	if !debugmode.On() || k == kindHeap || k == kindShared {
+	if !debugmode.On() || from.single {
 		return nil
 	}
 	c := debugmode.Current()
@@ -84,65 +36,11 @@ func newDebugState(k kind) *debugState {
 	return &debugState{config: c, separate: separate, off: off}
 }
 
-// begin says that the caller uses a until done, and panics if another goroutine does so at this moment.
-// It finds only mistakes: an arena serves one goroutine at a time, and no function calls the program
-// between begin and done, so that no goroutine begins twice. Without a debug mode an arena has no busy
-// word, and begin does nothing. Nor does it in two more cases:
-//
-//   - A shared arena serves many goroutines. Each of its parts has a busy word of its own, and a lock.
-//   - Under the race detector the word would order the two goroutines, which hides their race.
-func (a *Arena) begin(op string) *debugState {
-	s := a.debug
-	if s == nil || a.kind == kindShared || sanitize.Race {
-		return nil
-	}
-	if !s.busy.CompareAndSwap(false, true) {
-		panic(misuse(op, concurrentUse, "on arena %d while another goroutine uses it; it was made by %s: an arena serves one goroutine at a time: give each goroutine an arena of its own, or make it with NewShared", a.id, a.place()))
-	}
-	if busyHook != nil {
-		busyHook()
-	}
-	return s
-}
-
-// busyHook runs while an arena is busy. Tests stop a goroutine in it.
-var busyHook func()
-
-// done ends what begin began.
-func (s *debugState) done() {
-	if s != nil {
-		s.busy.Store(false)
-	}
-}
-
-// apart says whether every call must take the slow way.
-func (s *debugState) apart() bool { return s != nil && s.separate }
-
-// bytes are those of values that lie in no chunk.
-func (s *debugState) bytes() int64 {
-	if s == nil || s.off {
-		return 0
-	}
-	return s.held
-}
-
-// apartMost bounds the chunks of values that are kept apart: memory that a Rewind frees in them is
-// not used again.
-const apartMost = 4 << 10
-
-// maxChunk is up to what size the chunks of a bump grow.
-func (s *debugState) maxChunk() uintptr {
-	if s.apart() {
-		return apartMost
-	}
-	return maxChunk
-}
-
 // allocDebug is alloc for n > 0 values of some size in an arena that a mode concerns.
-func (a *Arena) allocDebug(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
-	s := a.debug
+func (in *state) allocDebug(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
+	s := in.debug
 	if !s.separate {
-		return a.allocSampled(op, d, n, size, zero)
+		return in.allocSampled(op, d, n, size, zero)
 	}
 	v := value{size: size, desc: d}
 	if debugmode.On() { // Otherwise no report names it.
@@ -151,37 +49,37 @@ func (a *Arena) allocDebug(op string, d *typeDesc, n int, size uintptr, zero boo
 	var err error
 	switch {
 	case s.off:
-		err = a.allocBlock(&v, n)
+		err = in.allocBlock(&v, n)
 	case !s.config.Guard || d.scan:
-		err = a.allocChunk(&v)
+		err = in.allocChunk(&v)
 	default:
-		if err = a.allocGuarded(&v); err == nil && v.at == nil {
-			err = a.allocChunk(&v)
+		if err = in.allocGuarded(&v); err == nil && v.at == nil {
+			err = in.allocChunk(&v)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	a.announce(&v)
+	in.announce(&v)
 	s.values = append(s.values, v)
 	return v.at, nil
 }
 
 // allocGuarded puts a value without pointers on guarded pages. It leaves it without a place if
 // there are no more.
-func (a *Arena) allocGuarded(v *value) error {
-	if err := a.rec.charge(int64(v.size)); err != nil {
+func (in *state) allocGuarded(v *value) error {
+	if err := in.rec.charge(int64(v.size)); err != nil {
 		return err
 	}
-	p, ok := debugmode.NewObject(v.size, v.desc.align, v.desc.flow == typedFlow, !a.debug.separate)
+	p, ok := debugmode.NewObject(v.size, v.desc.align, v.desc.flow == typedFlow, !in.debug.separate)
 	if !ok {
-		a.rec.held.Add(-int64(v.size))
+		in.rec.held.Add(-int64(v.size))
 		return nil
 	}
 	store.charge(int64(v.size))
-	a.debug.held += int64(v.size)
+	in.debug.held += int64(v.size)
 	v.at, v.in = p, inGuard
-	debugmode.Add(v.block(a.id))
+	debugmode.Add(v.block(in.self.id))
 	return nil
 }
 
@@ -192,22 +90,22 @@ func (v *value) block(id uint64) debugmode.Block {
 
 // allocChunk puts a value in a chunk, with canaries around it if it may have some: the collector
 // takes a chunk of values with pointers for an array of them.
-func (a *Arena) allocChunk(v *value) error {
+func (in *state) allocChunk(v *value) error {
 	var err error
-	if v.desc.flow == typedFlow || !a.debug.config.Guard && !sanitize.Enabled {
-		v.at, err = a.cutApart(v.desc, v.size)
+	if v.desc.flow == typedFlow || !in.debug.config.Guard && !sanitize.Enabled {
+		v.at, err = in.cutApart(v.desc, v.size)
 		return err
 	}
 	room := fence + v.size + fence
 	if v.desc.flow == wordFlow {
 		room = (room + 7) &^ 7
 	}
-	p, err := a.cutApart(v.desc, room)
+	p, err := in.cutApart(v.desc, room)
 	if err != nil {
 		return err
 	}
 	v.at = unsafex.Add(p, fence)
-	if a.debug.config.Guard {
+	if in.debug.config.Guard {
 		v.in = inFenced
 		v.raiseFences()
 	}
@@ -216,41 +114,41 @@ func (a *Arena) allocChunk(v *value) error {
 
 // cutApart is cut for values that are kept apart. Afterwards the fast paths that need no slot find the
 // chunk full, those of Typed, String, Bytes and Map: the mode would not know their values.
-func (a *Arena) cutApart(d *typeDesc, size uintptr) (unsafex.Ptr, error) {
-	p, err := a.cut(d, size, true)
-	a.bumpFor(d).shut()
+func (in *state) cutApart(d *typeDesc, size uintptr) (unsafex.Ptr, error) {
+	p, err := in.cut(d, size, true)
+	in.bumpFor(d).shut()
 	return p, err
 }
 
 // allocBlock puts a value in a block of offheap.
-func (a *Arena) allocBlock(v *value, n int) error {
-	_ = a.off.Name() // It panics before anything is counted.
-	charged := v.charged(a.kind)
-	err := a.rec.charge(charged)
+func (in *state) allocBlock(v *value, n int) error {
+	_ = in.from.purpose.Name() // It panics before anything is counted.
+	charged := v.charged(in.from)
+	err := in.rec.charge(charged)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if v.at == nil { // An error, or a panic of offheap.
-			a.rec.held.Add(-charged)
+			in.rec.held.Add(-charged)
 		}
 	}()
-	if v.at, err = makeBlock(a.off, v.desc.typ, n); err != nil {
+	if v.at, err = makeBlock(in.from.purpose, v.desc.typ, n); err != nil {
 		return fmt.Errorf("arena: %w", err)
 	}
-	a.debug.held += charged
+	in.debug.held += charged
 	v.in = inBlock
-	a.ownBlock(v)
-	a.rec.noteLeak()
+	in.ownBlock(v)
+	in.rec.noteLeak()
 	return nil
 }
 
 // ownBlock notes that a block of offheap is the arena's, which alone frees it.
-func (a *Arena) ownBlock(v *value) {
+func (in *state) ownBlock(v *value) {
 	if debugmode.On() {
-		debugmode.Add(v.block(a.id)) // Offheap has noted it by now; reports shall name the arena.
+		debugmode.Add(v.block(in.self.id)) // Offheap has noted it by now; reports shall name the arena.
 	} else {
-		heapBlocks.Store(unsafex.PtrAddr(v.at), a.id)
+		heapBlocks.Store(unsafex.PtrAddr(v.at), in.self.id)
 	}
 }
 
@@ -278,9 +176,9 @@ func heapOwnerOf(addr uintptr) (id uint64, known bool) {
 	return 0, false
 }
 
-// charged is how much of its limit a block takes in an off-heap arena of a kind.
-func (v *value) charged(k kind) int64 {
-	if k == kindFixed { // As where all values share one chunk of words.
+// charged is how much of its limit a block takes in an off-heap arena.
+func (v *value) charged(from *source) int64 {
+	if from.fixed { // As where all values share one chunk of words.
 		return int64((v.size + 7) &^ 7)
 	}
 	return int64(v.size)
@@ -318,34 +216,440 @@ func debugOwnerOf(addr uintptr) (id uint64, known bool) {
 // freeBlock gives a block back to offheap.
 func (v *value) freeBlock() { owner.Free(unsafex.PtrAddr(v.at), v.desc.typ) }
 
-// ended is the mistake of a call of op on an arena that was freed, in a debug mode with the stacks of both.
-func (a *Arena) ended(op string) *offheap.MisuseError {
-	by, how, todo := "Free", "freed", "do not use an arena after its Free, and call Free once"
-	if a.put {
-		by, how, todo = "Pool.Put", "freed by Pool.Put", "do not use an arena after Pool.Put, and put it back once"
-	}
-	e := misuse(op, useAfterFree, "on arena %d, which was %s; it was made by %s: %s", a.id, how, a.place(), todo)
-	if a.debug == nil || a.debug.freed == 0 {
-		return e
-	}
-	b := debugmode.Block{Arena: a.id, FreeOp: by, Free: a.debug.freed, FreeBy: a.debug.freedBy}
-	r := debugmode.Misuse(e.Kind, "", "found in arena."+op+", called", 0, b, 0)
-	_, stacks, _ := strings.Cut(r.Error(), "\n")
-	e.Report += "\n" + stacks
-	e.Here, e.Freed = r.Access, b.Free.String()
-	return e
-}
-
 // noteEnd notes the call that freed a, if a debug mode is on.
-func (a *Arena) noteEnd() {
+func (in *state) noteEnd() {
 	if !debugmode.On() {
 		return
 	}
-	if a.debug == nil {
-		a.debug = &debugState{}
+	if in.debug == nil {
+		in.debug = &debugState{}
 	}
-	a.debug.freed = debugmode.Callers(0)
-	if a.debug.separate { // The mode sample is for production, and the number takes some 10 µs.
-		a.debug.freedBy = debugmode.Goroutine()
+	in.debug.freed = debugmode.Callers(0)
+	if in.debug.separate { // The mode sample is for production, and the number takes some 10 µs.
+		in.debug.freedBy = debugmode.Goroutine()
+	}
+}
+
+// Sampling leaves the fast paths as they are. Points are drawn along the memory that a bump cuts,
+// each a random distance behind the last, and the limit of the current chunk never lies beyond the
+// next one: so the value that reaches a point takes the slow way. A large value reaches points more
+// often than a small one, and is taken in proportion less often. So each value is sampled with the
+// same chance, whatever its size.
+
+// samplePoint is how many bytes lie between two points on average, for each value that passes
+// between two samples. Values smaller than this are sampled less often, in proportion to their
+// size.
+const samplePoint = 8
+
+// allocSampled is alloc where one value in some goes to guarded pages. Values of types with
+// pointers or bools stay in chunks.
+func (in *state) allocSampled(op string, d *typeDesc, n int, size uintptr, zero bool) (unsafex.Ptr, error) {
+	if d.flow == typedFlow {
+		return in.cut(d, size, zero)
+	}
+	b := in.bumpFor(d)
+	if b.sample == nil {
+		b.sample = &sampler{left: in.debug.gap()}
+	}
+	b.look()
+	if size >= b.sample.left {
+		b.sample.left = in.debug.gap()
+		if in.debug.takes(size) && debugmode.HoldSample(size) {
+			v := value{size: size, desc: d, name: typeName(op, d, n), alloc: debugmode.Callers(0)}
+			// Where the limit refuses it, it may well fit in the chunk that is there.
+			if err := in.allocGuarded(&v); err == nil && v.at != nil {
+				in.debug.values = append(in.debug.values, v)
+				b.arm()
+				return v.at, nil
+			}
+			debugmode.DropSample(size)
+		}
+	} else {
+		b.sample.left -= size
+	}
+	p, err := in.cut(d, size, zero)
+	b.arm()
+	return p, err
+}
+
+// mean is the average distance between points.
+func (s *debugState) mean() float64 { return samplePoint * float64(s.config.Sample) }
+
+// gap is a random distance to the next point: exponential, so that points are independent of each
+// other. Where every value is sampled it is the least.
+func (s *debugState) gap() uintptr {
+	if s.config.Sample == 1 {
+		return 1
+	}
+	return uintptr(min(1+rand.ExpFloat64()*s.mean(), 1<<30))
+}
+
+// takes says whether a value that has reached a point is sampled: so often that of all values one
+// in config.Sample is. A value of so many bytes reaches one with the chance that the divisor is.
+func (s *debugState) takes(size uintptr) bool {
+	if s.config.Sample == 1 {
+		return true
+	}
+	chance := -math.Expm1(-samplePoint/s.mean()) / -math.Expm1(-float64(max(size, samplePoint))/s.mean())
+	return rand.Float64() < chance
+}
+
+// fence is how many bytes a canary has.
+const fence = 16
+
+// raiseFences writes the canaries before and behind a value.
+func (v *value) raiseFences() {
+	unsafex.FillAt(unsafex.Before(v.at, fence), fence, debugmode.Canary)
+	unsafex.FillAt(unsafex.Add(v.at, v.size), fence, debugmode.Canary)
+}
+
+// damage is the offset of the first damaged byte of a value's canaries, the one nearest to the
+// value.
+func (v *value) damage() (offset int, damaged bool) {
+	switch v.in {
+	case inGuard:
+		at, ok := debugmode.CheckObject(v.at)
+		return at, !ok
+	case inFenced:
+		for i, c := range unsafex.SliceOf[byte](unsafex.Add(v.at, v.size), fence, fence) {
+			if c != debugmode.Canary {
+				return int(v.size) + i, true
+			}
+		}
+		before := unsafex.SliceOf[byte](unsafex.Before(v.at, fence), fence, fence)
+		for i := range before {
+			if before[fence-1-i] != debugmode.Canary {
+				return -1 - i, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// check panics if a canary of the values from the n-th on is damaged.
+func (s *debugState) check(op string, id uint64, n int) {
+	if s == nil || n >= len(s.values) { // Fewer than at a checkpoint, if a Free has found damage.
+		return
+	}
+	for i := range s.values[n:] {
+		if e := s.values[n+i].checked(op, id); e != nil {
+			panic(e)
+		}
+	}
+}
+
+// checked is nil if the canaries of a value are whole.
+func (v *value) checked(op string, id uint64) *offheap.MisuseError {
+	at, damaged := v.damage()
+	if !damaged {
+		return nil
+	}
+	where := "right behind"
+	switch n := at - int(v.size); {
+	case at < 0:
+		where = countBytes(-at) + " before"
+	case n > 0:
+		where = countBytes(n) + " behind"
+	}
+	b := v.block(id)
+	r := debugmode.Misuse("damaged canary", fmt.Sprintf("a byte %s a %s was written", where, b), "found in arena."+op+", called", b.Addr, b, 0)
+	r.Advice = "Look for a write beside the value between its allocation and now: an unchecked index, or C code."
+	return &offheap.MisuseError{Op: op, Addr: b.Addr, Kind: r.Kind, Detail: r.What, Report: r.Error(),
+		Here: r.Access, Allocated: v.alloc.String()}
+}
+
+func countBytes(n int) string {
+	if n == 1 {
+		return "1 byte"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Check searches for writes outside the values of a: with the debug mode guard, it
+// compares the canaries before and behind values without pointers. It returns an error that joins a
+// [*offheap.MisuseError] for each value with a write beside it. It returns nil if there are none,
+// or if no such mode is on. Free, Reset and Rewind make the same check for the values that they
+// free, and panic. Values of off-heap arenas are blocks, which [offheap.Check] checks.
+//
+// The time is proportional to the number of values.
+func (a *Arena) Check() error {
+	if a == nil {
+		return nil
+	}
+	in, lock := a.lock("Check")
+	defer lock.unlock()
+	return in.checkValues()
+}
+
+func (in *state) checkValues() error {
+	if in.debug == nil {
+		return nil
+	}
+	var all []error
+	for i := range in.debug.values {
+		if e := in.debug.values[i].checked("Check", in.self.id); e != nil {
+			all = append(all, e)
+		}
+	}
+	return errors.Join(all...)
+}
+
+// freeValues makes every use of the values from the n-th on one that faults or is seen to be
+// stale, as far as the mode can. op is the function that frees them. A damaged canary panics before
+// anything is changed; one of a block of offheap when the values after it are freed.
+func (in *state) freeValues(op string, n int) {
+	if in.debug != nil && n < len(in.debug.values) {
+		in.freeValuesSlow(op, n)
+	}
+}
+
+//go:noinline
+func (in *state) freeValuesSlow(op string, n int) {
+	s := in.debug
+	s.check(op, in.self.id, n)
+	g := freeing{in: in, op: op}
+	if debugmode.On() {
+		g.free = debugmode.Callers(0)
+	}
+	for len(s.values) > n { // If offheap finds a damaged block, no freed one must be left here.
+		last := len(s.values) - 1
+		g.take(&s.values[last])
+		s.values[last] = value{}
+		s.values = s.values[:last]
+	}
+	in.rec.noteLeak()
+}
+
+// A freeing is one free of values, by Free, Reset, Rewind or Put.
+type freeing struct {
+	in    *state
+	op    string
+	free  debugmode.Stack
+	by    int64 // The goroutine, known if there are tombs.
+	tombs map[tombKey]uintptr
+}
+
+// A tombKey is the identity of values with pointers that are freed together.
+type tombKey struct {
+	desc  *typeDesc
+	size  uintptr
+	alloc debugmode.Stack
+}
+
+func (g *freeing) take(v *value) {
+	in, s := g.in, g.in.debug
+	switch v.in {
+	case inGuard:
+		addr := unsafex.PtrAddr(v.at)
+		debugmode.Freed(addr, g.op, 0)
+		debugmode.FreeObject(v.at)
+		s.held -= int64(v.size)
+		in.rec.held.Add(-int64(v.size))
+		store.charge(-int64(v.size))
+	case inBlock:
+		charged := v.charged(in.from)
+		v.disownBlock(g.op)
+		v.freeBlock()
+		s.held -= charged
+		in.rec.held.Add(-charged)
+	default:
+		if v.desc.flow == typedFlow {
+			l := layoutOf(v.desc)
+			var tomb uintptr
+			if v.desc.scan {
+				tomb = g.tombOf(v)
+			}
+			l.overwrite(v.at, v.size, tomb)
+		} else {
+			unsafex.FillAt(v.at, v.size, debugmode.PoisonFreed)
+		}
+		v.forbid(g.op)
+	}
+}
+
+// tombOf is the tomb for the pointers in a value.
+func (g *freeing) tombOf(v *value) uintptr {
+	k := tombKey{v.desc, v.size, v.alloc}
+	tomb, ok := g.tombs[k]
+	if !ok {
+		if g.tombs == nil {
+			g.tombs = make(map[tombKey]uintptr)
+			g.by = debugmode.Goroutine()
+		}
+		b := v.block(g.in.self.id)
+		b.FreeOp, b.Free, b.FreeBy = g.op, g.free, g.by
+		tomb = debugmode.NewTomb(b)
+		g.tombs[k] = tomb
+	}
+	return tomb
+}
+
+// A layout says where in the values of a type the words are that cannot be overwritten with just
+// any bytes, in the order in which they lie (GC-8). All else may be.
+type layout struct {
+	size  uintptr
+	spots []spot
+}
+
+// A spot is such a word, or several.
+type spot struct {
+	off, size uintptr
+	kind      spotKind
+	elem      uintptr // The size of a slice's or string's elements.
+	part      *layout // Of the elements of an array.
+}
+
+type spotKind uint8
+
+const (
+	spotPointers spotKind = iota // Of nothing but pointers: one word, or the two of an interface with methods.
+	// spotAny is an interface without methods. Its type stays: Go compares types by address, and an
+	// assertion to another type would make an error that faults only when it is printed.
+	spotAny
+	spotSlice  // Address, length and capacity.
+	spotString // Address and length.
+	spotBool   // Go code trusts it to be 0 or 1 (C1).
+	spotArray
+)
+
+// layouts holds the layout of each *typeDesc whose values were freed.
+var layouts sync.Map
+
+func layoutOf(d *typeDesc) *layout {
+	if l, ok := layouts.Load(d); ok {
+		return l.(*layout)
+	}
+	l := newLayout(d.typ)
+	layouts.Store(d, l)
+	return l
+}
+
+func newLayout(t reflect.Type) *layout {
+	l := &layout{size: t.Size()}
+	l.add(t, 0)
+	return l
+}
+
+// add adds the spots of a t that lies at an offset.
+func (l *layout) add(t reflect.Type, off uintptr) {
+	s := spot{off: off, size: t.Size()}
+	switch t.Kind() {
+	case reflect.Bool:
+		s.kind = spotBool
+	case reflect.String:
+		s.kind, s.elem = spotString, 1
+	case reflect.Slice:
+		s.kind, s.elem = spotSlice, t.Elem().Size()
+	case reflect.Interface:
+		if s.kind = spotPointers; t.NumMethod() == 0 {
+			s.kind = spotAny
+		}
+	case reflect.Chan, reflect.Func, reflect.Map, reflect.Pointer, reflect.UnsafePointer:
+		s.kind = spotPointers
+	case reflect.Array:
+		s.kind, s.part = spotArray, newLayout(t.Elem())
+		if t.Len() == 0 || len(s.part.spots) == 0 {
+			return
+		}
+	case reflect.Struct:
+		for i := range t.NumField() {
+			f := t.Field(i)
+			l.add(f.Type, off+f.Offset)
+		}
+		return
+	default:
+		return
+	}
+	l.spots = append(l.spots, s)
+}
+
+// overwrite overwrites values in a row, n bytes from p on: pointers lead to the tomb, so that the first
+// use of one faults, and all else becomes poison.
+func (l *layout) overwrite(p unsafex.Ptr, n, tomb uintptr) {
+	for at := uintptr(0); at+l.size <= n; at += l.size {
+		done := uintptr(0)
+		for i := range l.spots {
+			s := &l.spots[i]
+			unsafex.FillAt(unsafex.Add(p, at+done), s.off-done, debugmode.PoisonFreed)
+			s.overwrite(unsafex.Add(p, at+s.off), tomb)
+			done = s.off + s.size
+		}
+		if done < l.size { // Or the address might be another object's.
+			unsafex.FillAt(unsafex.Add(p, at+done), l.size-done, debugmode.PoisonFreed)
+		}
+	}
+}
+
+// tombReach bounds the bytes that a slice or a string claims to have behind a tomb: so many are
+// inaccessible there.
+const tombReach = 2 << 10
+
+func (s *spot) overwrite(p unsafex.Ptr, tomb uintptr) {
+	switch s.kind {
+	case spotPointers:
+		for w := uintptr(0); w < s.size; w += wordSize {
+			put(unsafex.Add(p, w), unsafex.Pointer(tomb))
+		}
+	case spotAny:
+		put(unsafex.Add(p, wordSize), unsafex.Pointer(tomb))
+	case spotSlice, spotString:
+		s.buryText(p, tomb)
+	case spotBool:
+		*unsafex.As[bool](p) = true
+	case spotArray:
+		s.part.overwrite(p, s.size, tomb)
+	}
+}
+
+// buryText overwrites a slice or a string. Its length is less than the inaccessible memory
+// behind the tomb, so that no index leads elsewhere, and is not 0, so that a loop faults. If not even
+// one element fits there, it is 0 all the same: Go does not touch the beginning of an element before it
+// touches what lies far behind, as it does with the target of a pointer.
+func (s *spot) buryText(p unsafex.Ptr, tomb uintptr) {
+	length := unsafex.As[uintptr](unsafex.Add(p, wordSize))
+	if s.elem != 0 {
+		*length = min(max(*length, 1), max(1, tombReach/s.elem))
+	}
+	if tomb == 0 || s.elem > debugmode.TombReach {
+		*length = 0
+	}
+	put(p, unsafex.Pointer(tomb))
+	if s.kind == spotSlice {
+		*unsafex.As[uintptr](unsafex.Add(p, 2*wordSize)) = *length
+	}
+}
+
+// This file reports values in chunks on the Go heap to sanitizers; offheap reports values in its
+// blocks.
+
+// watched says whether the value is reported to the sanitizer. Valgrind sees the collector's reads,
+// too, so that values with pointers, which the collector goes on reading, must stay allowed there;
+// and it takes for red zones what others of one type may lie in.
+func (v *value) watched() bool {
+	return sanitize.Enabled && v.in == inChunk && (sanitize.Kind != "valgrind" || v.desc.flow != typedFlow)
+}
+
+// announce reports a new value to the sanitizer, and the fences around it if it has some. Values of
+// one type with pointers or bools lie side by side, because the collector takes them for an array.
+func (in *state) announce(v *value) {
+	if !v.watched() {
+		return
+	}
+	addr := unsafex.PtrAddr(v.at)
+	debugmode.Add(v.block(in.self.id))
+	sanitize.Fresh(addr, v.size, true)
+	if v.desc.flow != typedFlow {
+		sanitize.Poison(addr-fence, fence)
+		sanitize.Poison(addr+v.size, fence)
+	}
+}
+
+// forbid reports to the sanitizer that no code may touch the value any more. op is the function
+// that freed it.
+func (v *value) forbid(op string) {
+	if v.watched() {
+		addr := unsafex.PtrAddr(v.at)
+		debugmode.Freed(addr, op, 0)
+		sanitize.Freed(addr, v.size)
 	}
 }

@@ -118,8 +118,8 @@ func TestSampleFastAgain(t *testing.T) {
 		b.sample.left = 3
 		b.arm()
 		String(a, "abcd")
-		if want := min(b.chunk.size, b.used+b.sample.left-1); b.limit != want {
-			t.Fatalf("behind string %d, which reached a point, the fast way goes from %d to %d, want to %d", i, b.used, b.limit, want)
+		if want := min(b.chunk.size, b.chunk.used+b.sample.left-1); b.chunk.limit != want {
+			t.Fatalf("behind string %d, which reached a point, the fast way goes from %d to %d, want to %d", i, b.chunk.used, b.chunk.limit, want)
 		}
 	}
 }

@@ -5,516 +5,660 @@ package arena
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
-	"unique"
-	"weak"
 
 	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/internal/checks/testenv"
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// cloners are the ways to clone that all must behave alike.
-func cloners[T any](t *testing.T, do func(t *testing.T, clone func(T, ...CloneOptions) T)) {
-	t.Helper()
-	each := map[string]func() *Arena{
-		"arena": NewArena, "shared": NewShared, "nil arena": func() *Arena { return nil }}
-	for name, make := range each {
-		t.Run(name, func(t *testing.T) {
-			a := make()
-			defer a.Free()
-			do(t, func(v T, o ...CloneOptions) T {
-				onlyLongWay(v, false, o)
-				return DeepClone(a, v, o...)
-			})
-		})
-	}
-	for _, long := range []bool{false, true} {
-		t.Run(fmt.Sprint("heap, long way ", long), func(t *testing.T) {
-			do(t, func(v T, o ...CloneOptions) T {
-				onlyLongWay(v, long, o)
-				return Heap(v, o...)
-			})
-		})
-	}
-}
-
+// A member has parts of all kinds.
 type member struct {
 	id    int
 	name  string
-	next  *member
-	mid   *int
-	other *member
+	boss  *member
+	staff []*member
+	notes []string
+	raw   []byte
+	byKey map[string]*member
+	any   any
+	grid  [6]*member
+	twice [2]string
+	flag  bool
 }
 
-func TestDeepCloneCycle(t *testing.T) {
-	cloners(t, func(t *testing.T, clone func(*member, ...CloneOptions) *member) {
-		n := &member{id: 1, name: "one"}
-		n.next = &member{id: 2, name: n.name, next: n}
-		n.other, n.mid = n.next, &n.next.id // An interior pointer that is found before what surrounds it.
-		c := clone(n)
-		switch {
-		case c == n || c.next == n.next || c.next.next != c || c.other != c.next:
-			t.Errorf("the cycle is %p, %p, %p", c, c.next, c.next.next)
-		case c.mid != &c.next.id:
-			t.Errorf("the pointer into a struct leads elsewhere: %p, not %p", c.mid, &c.next.id)
-		case c.name != "one" || unsafex.StringData(c.name) != unsafex.StringData(c.next.name):
-			t.Error("one string became two, or another")
-		case unsafex.StringData(c.name) == unsafex.StringData(n.name):
-			t.Error("the string was not copied")
+// cloners runs f with each way to copy.
+func cloners[T any](t *testing.T, f func(t *testing.T, clone func(v T, options ...CloneOptions) (T, error))) {
+	t.Run("Heap", func(t *testing.T) { f(t, Heap[T]) })
+	for name, kind := range map[string]func() *Arena{"arena": NewArena, "shared": NewShared,
+		"without reuse": func() *Arena { return NewWith(Options{NoReuse: true}) }} {
+		t.Run(name, func(t *testing.T) {
+			a := kind()
+			defer a.Free()
+			f(t, func(v T, options ...CloneOptions) (T, error) { return DeepClone(a, v, options...) })
+		})
+	}
+}
+
+// mustClone compares the copy of v with v.
+func mustClone[T any](t *testing.T, v T, options ...CloneOptions) {
+	t.Helper()
+	cloners(t, func(t *testing.T, clone func(T, ...CloneOptions) (T, error)) {
+		t.Helper()
+		c, err := clone(v, options...)
+		if err == nil {
+			err = compare(&v, &c)
+		}
+		if err != nil {
+			t.Errorf("a %T: %v", v, err)
+		}
+		runtime.GC()
+		if err := compare(&v, &c); err != nil {
+			t.Errorf("a %T after a collection: %v", v, err)
 		}
 	})
 }
 
+// mustRefuse copies v, which must be refused with such words.
+func mustRefuse[T any](t *testing.T, v T, words string, options ...CloneOptions) {
+	t.Helper()
+	cloners(t, func(t *testing.T, clone func(T, ...CloneOptions) (T, error)) {
+		t.Helper()
+		c, err := clone(v, options...)
+		if !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), words) {
+			t.Errorf("a %T: %v, want %q", v, err, words)
+		}
+		if !reflect.ValueOf(&c).Elem().IsZero() {
+			t.Errorf("a %T: the result beside the error is %v", v, c)
+		}
+	})
+}
+
+func newFirm() *member {
+	firm := &member{id: 1, name: "firm", notes: []string{"a", strings.Repeat("long ", 40), ""}, raw: []byte{1, 2, 3}, twice: [2]string{"x", "y"}, flag: true}
+	ada := &member{id: 2, name: "Ada", boss: firm, any: firm}
+	bo := &member{id: 3, boss: firm, staff: []*member{ada, nil, ada}, any: []any{1, "two", 3.5, nil, ada, member{id: 9, boss: ada}}}
+	firm.staff = []*member{ada, bo}
+	bo.notes = firm.notes
+	firm.byKey = map[string]*member{"ada": ada, "bo": bo, "none": nil}
+	ada.byKey = firm.byKey
+	firm.grid[5] = bo
+	firm.any = firm.staff
+	return firm
+}
+
+func TestDeepCloneGraph(t *testing.T) {
+	mustClone(t, newFirm())
+	mustClone(t, *newFirm())
+	mustClone[any](t, newFirm())
+	mustClone(t, map[string]any{"firm": newFirm(), "n": 1, "list": []any{"x"}})
+	mustClone(t, []*member{})
+	mustClone(t, (*member)(nil))
+	mustClone(t, [][]int{nil, {}, {1}})
+	mustClone(t, map[int]string(nil))
+	mustClone(t, map[float64]string{1: "one", math.Inf(1): "much"})
+	mustClone(t, struct{}{})
+	mustClone(t, 7)
+	mustClone(t, "text")
+}
+
+// TestDeepCloneCycles: cycles through each kind of header.
+func TestDeepCloneCycles(t *testing.T) {
+	m := &member{}
+	m.boss = m
+	mustClone(t, m)
+	list := []any{nil, 1}
+	list[0] = list
+	mustClone(t, list)
+	table := map[string]any{}
+	table["self"] = table
+	mustClone(t, table)
+	var p any
+	p = &p
+	mustClone(t, p)
+}
+
+// TestDeepCloneShapes: values that share boxes in interfaces many times over are copied once.
+func TestDeepCloneShapes(t *testing.T) {
+	type pair struct{ left, right any }
+	var v any = pair{"end", []int{1}}
+	for range 64 {
+		v = pair{v, v}
+	}
+	c, err := Heap(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 64 {
+		c = c.(pair).right
+	}
+	if c.(pair).left != "end" {
+		t.Error(c)
+	}
+	var list *member
+	for i := range 1 << 17 { // No stack can overflow.
+		list = &member{id: i, boss: list}
+	}
+	c2, err := Heap(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1<<17 - 1; c2 != nil; n, c2 = n-1, c2.boss {
+		if c2.id != n {
+			t.Fatalf("%d at %d", c2.id, n)
+		}
+	}
+}
+
+// TestDeepCloneSlices: slices of one address, type and length share their copy; others that overlap
+// have copies of their own. What lies behind the length is not read.
 func TestDeepCloneSlices(t *testing.T) {
-	type holder struct {
-		all, low, high []int
-		elem           *int
-		text, part     string
-		array          *[2]int
-		empty, none    []int
-		grid           [][2][3]int
-		row            *[3]int
-		cell           *int
+	all := []*member{{id: 0}, {id: 1}, {id: 2}, {id: 3}}
+	v := &struct{ all, same, part, rest, more []*member }{all, all, all[:2], all[1:], all[:3:4]}
+	mustClone(t, v)
+	c, err := Heap(v)
+	if err != nil {
+		t.Fatal(err)
 	}
-	cloners(t, func(t *testing.T, clone func(*holder, ...CloneOptions) *holder) {
-		back := []int{0, 1, 2, 3, 4, 5, 6, 7}
-		h := &holder{low: back[:2:4], high: back[3:6:6], elem: &back[5], text: "a long string", empty: back[:0:0],
-			array: (*[2]int)(back[1:3]), grid: make([][2][3]int, 3)}
-		h.part = h.text[2:6]
-		h.grid[2][1][2] = 7
-		h.row, h.cell = &h.grid[2][1], &h.grid[2][1][2]
-		c := clone(h)
-		if len(c.low) != 2 || cap(c.low) != 4 || len(c.high) != 3 || cap(c.high) != 3 || c.all != nil || c.none != nil {
-			t.Fatalf("slices became %v and %v, nil ones %v", c.low, c.high, c.all)
-		}
-		if &c.low[:4][3] != &c.high[0] || &c.high[2] != c.elem || &c.array[0] != &c.low[1] {
-			t.Error("slices of one array do not overlap as they did")
-		}
-		if !reflect.DeepEqual(c.low[:4], []int{0, 1, 2, 3}) || !reflect.DeepEqual(c.high, h.high) {
-			t.Errorf("the copies are %v and %v", c.low[:4], c.high)
-		}
-		if c.empty == nil || len(c.empty) != 0 {
-			t.Error("an empty slice became nil")
-		}
-		if c.part != "long" || unsafex.StringData(c.part) != unsafex.Add(unsafex.StringData(c.text), 2) {
-			t.Errorf("a part of a string is %q of its own", c.part)
-		}
-		if c.row != &c.grid[2][1] || c.cell != &c.grid[2][1][2] || *c.cell != 7 {
-			t.Error("pointers into arrays of arrays lead elsewhere")
-		}
-		c.high[0] = 99
-		if back[3] != 3 {
-			t.Error("the clone shares the array of the original")
-		}
-	})
+	if &c.all[0] != &c.same[0] || &c.all[0] == &c.part[0] || &c.all[1] == &c.rest[0] || c.all[1] != c.rest[0] || cap(c.more) != 3 {
+		t.Errorf("%+v", c)
+	}
+	numbers := make([]int, 4, 100)
+	mustClone(t, [][]int{numbers, numbers[:2], numbers})
+	type words []int // The same address and length, of another type.
+	n, err := Heap(struct {
+		a []int
+		b words
+	}{numbers, numbers})
+	if err != nil || &n.a[0] != &n.b[0] { // Slices of the same elements are one.
+		t.Errorf("%v %v", n, err)
+	}
+	box := &struct {
+		buf  [8]byte
+		text []byte
+	}{}
+	box.text = box.buf[2:4]
+	b, err := Heap(box)
+	if err != nil || &b.text[0] == &b.buf[2] || len(b.text) != 2 {
+		t.Errorf("a slice into an array: %v %v", b, err)
+	}
 }
 
-func TestDeepCloneLeavesTails(t *testing.T) {
-	cloners(t, func(t *testing.T, clone func([]*int, ...CloneOptions) []*int) {
-		s := []*int{new(int), new(int), new(int)}
-		c := clone(s[:1])
-		if c = c[:3]; c[0] == nil || c[1] != nil || c[2] != nil {
-			t.Errorf("behind the length there is %v", c)
-		}
-	})
+// TestDeepCloneInner: a pointer into a copied value is an error with its path.
+func TestDeepCloneInner(t *testing.T) {
+	type node struct {
+		value int
+		inner struct{ a, b string }
+		list  []member
+		at    *int
+		text  *string
+		who   *member
+		any   any
+		array [3]member
+		next  *node
+	}
+	refuse := func(words string, f func(n *node)) {
+		t.Helper()
+		n := &node{list: make([]member, 3)}
+		f(n)
+		mustRefuse(t, n, words+": leads into a variable that is copied as a whole")
+	}
+	refuse("node.at", func(n *node) { n.at = &n.value })
+	refuse("node.text", func(n *node) { n.text = &n.inner.b })
+	refuse("node.who", func(n *node) { n.who = &n.list[0] })
+	refuse("node.who", func(n *node) { n.list = n.list[:1]; n.who = &n.list[0] })
+	refuse("node.who", func(n *node) { n.who = &n.array[2] })
+	refuse("node.next.at", func(n *node) { n.next = &node{at: &n.value} })
+	refuse("node.any", func(n *node) { n.any = &n.value })
+	refuse("node.any.(*struct { p *string }).p", func(n *node) { n.any = &struct{ p *string }{&n.inner.a} })
+	refuse("node.any.([]interface {})[1]", func(n *node) { n.any = []any{1, &n.value} })
+	refuse("node.any[\"k\"]", func(n *node) { n.any = map[string]*int{"k": &n.value} })
+	// Pointers of the same types that lead elsewhere are fine.
+	n := &node{list: make([]member, 3, 4), at: new(int), text: new(string), who: &member{}}
+	n.any = []any{n.at, n.text, n.who}
+	n.array[1].staff = []*member{n.who}
+	mustClone(t, n)
+	n.who = &n.list[:4][3] // Behind the length, which is not copied.
+	mustClone(t, n)
+	// The original of a value that is passed by value is another variable.
+	mustClone(t, *n)
+	one := &struct{ first *member }{}
+	one.first = &member{}
+	mustClone(t, []any{one, one.first})
+	mustRefuse(t, []any{one, &one.first}, "v[1]: leads into")
 }
 
-type figure interface{ area() float64 }
-type square struct{ side *float64 }
-type circle struct {
-	r    float64
-	name string
-}
-type bare struct{ p *int } // Stands in an interface itself.
-
-func (s square) area() float64  { return *s.side }
-func (c *circle) area() float64 { return c.r }
-
+// TestDeepCloneInterfaces keeps GC-8: an interface is two words, and the first says what the second is.
 func TestDeepCloneInterfaces(t *testing.T) {
-	type holder struct {
-		shapes       []figure
-		any1, any2   any
-		num, str     any
-		nilp, empty  any
-		direct       any
-		array        any
-		flag, number any
-	}
-	cloners(t, func(t *testing.T, clone func(*holder, ...CloneOptions) *holder) {
-		side, n := 2.0, 5
-		ci := &circle{3, "c"}
-		h := &holder{shapes: []figure{square{&side}, ci, nil}, any1: ci, any2: circle{1, "v"}, num: int64(1) << 40, str: "text",
-			nilp: (*int)(nil), empty: struct{}{}, direct: bare{&n}, array: [3]string{"a", "b", "c"}, flag: true, number: uint64(1)}
-		c := clone(h)
-		if c.shapes[0].area() != 2 || c.shapes[1].(*circle) != c.any1.(*circle) || c.any1.(*circle) == ci || c.shapes[2] != nil {
-			t.Errorf("shapes became %v", c.shapes)
-		}
-		if c.shapes[0].(square).side == &side || c.direct.(bare).p == &n || *c.direct.(bare).p != 5 {
-			t.Error("what is in an interface was not cloned deeply")
-		}
-		if c.any2 != h.any2 || c.num != h.num || c.str != h.str || c.nilp != h.nilp || c.empty != h.empty || c.array != h.array || c.flag != true || c.number != uint64(1) {
-			t.Errorf("values became %+v", *c)
-		}
-	})
+	type direct struct{ p *int }
+	type point struct{ x, y int }
+	n := 5
+	v := []any{nil, 1, "s", &n, direct{&n}, [1]*int{&n}, point{1, 2}, []string{"x"}, map[string]int{"a": 1}, struct{}{}, [2]any{1, &n}, error(nil)}
+	mustClone(t, v)
+	mustClone(t, []fmt.Stringer{nil, stringer{"x"}, &stringer{"y"}, number(3)})
 }
+
+type stringer struct{ s string }
+
+func (s stringer) String() string { return s.s }
+
+type number int
+
+func (n number) String() string { return fmt.Sprint(int(n)) }
 
 func TestDeepCloneMaps(t *testing.T) {
-	type keyOf struct{ p *int }
-	type holder struct {
-		m1, m2  map[string]*member
-		byPtr   map[*member][]string
-		byAny   map[any]any
-		byKey   map[keyOf][2]string
-		floats  map[float64]int
-		empty   map[int]int
-		none    map[int]int
-		nested  map[string]map[string][]int
-		visible *member
+	type key struct {
+		name string
+		any  any
+		p    *int
 	}
-	cloners(t, func(t *testing.T, clone func(*holder, ...CloneOptions) *holder) {
-		n := &member{id: 3}
-		h := &holder{m1: map[string]*member{"n": n}, byPtr: map[*member][]string{n: {"x"}}, byAny: map[any]any{"s": n, n: "s", 3: nil, [1]string{"a"}: 1},
-			byKey: map[keyOf][2]string{{&n.id}: {"p", "q"}}, floats: map[float64]int{math.NaN(): 1, math.Copysign(0, -1): 2}, empty: map[int]int{},
-			nested: map[string]map[string][]int{"a": {"b": {1, 2}}}, visible: n}
-		h.floats[math.NaN()] = 3
-		h.m2 = h.m1
-		c := clone(h)
-		v := c.visible
-		if v == n || c.m1["n"] != v || c.byPtr[v][0] != "x" || c.byAny["s"] != any(v) || c.byAny[v] != "s" || c.byAny[[1]string{"a"}] != 1 {
-			t.Errorf("maps became %+v", *c)
+	n := 1
+	keys := map[key]string{{"a", 1, nil}: "x", {"b", "text", nil}: "y"}
+	v := map[any]any{"s": 1, 2: "t", [2]string{"a", "b"}: &n, 1.5: map[string]int{"x": 1}, true: keys, nil: "nil"}
+	cloners(t, func(t *testing.T, clone func(map[any]any, ...CloneOptions) (map[any]any, error)) {
+		c, err := clone(v)
+		if err != nil || len(c) != len(v) || c["s"] != 1 || c[2] != "t" || *c[[2]string{"a", "b"}].(*int) != 1 || c[[2]string{"a", "b"}] == any(&n) || c[nil] != "nil" {
+			t.Errorf("%v, %v", c, err)
 		}
-		if c.byKey[keyOf{&v.id}] != [2]string{"p", "q"} || len(c.byPtr) != 1 || len(c.byAny) != 4 || c.empty == nil || c.none != nil {
-			t.Errorf("keys that are pointers do not lead to the copy: %+v", *c)
+		if k := c[true].(map[key]string); k[key{"a", 1, nil}] != "x" || k[key{"b", "text", nil}] != "y" {
+			t.Error(k)
 		}
-		if len(c.floats) != 3 || c.floats[0] != 2 || c.nested["a"]["b"][1] != 2 {
-			t.Errorf("maps became %+v", *c)
-		}
-		c.m1["new"] = nil
-		if len(c.m2) != 2 || len(h.m1) != 1 {
-			t.Error("one map became two, or is the original")
-		}
+		c["new"] = 1
 	})
-}
-
-type Base struct{ inner []string }
-type mixed struct {
-	Base
-	*member
-	duo     [2]*member
-	many    [9]struct{ s string }
-	count   atomic.Int64
-	ptr     atomic.Pointer[member]
-	val     atomic.Value
-	mu      sync.Mutex
-	once    sync.Once
-	_       func()
-	sb      strings.Builder
-	zero    *struct{}
-	zeroes  []struct{}
-	circuit circuit
-}
-
-type circuit struct{ next, prev *circuit }
-
-func TestDeepCloneFields(t *testing.T) {
-	cloners(t, func(t *testing.T, clone func(*mixed, ...CloneOptions) *mixed) {
-		n := &member{id: 8}
-		d := &mixed{Base: Base{[]string{"a"}}, member: n, duo: [2]*member{n, nil}, zero: &struct{}{}, zeroes: make([]struct{}, 5)}
-		d.many[8].s = "last"
-		d.count.Store(4)
-		d.ptr.Store(n)
-		d.val.Store([]int{1})
-		d.mu.Lock()
-		d.mu.Unlock()
-		d.once.Do(func() {})
-		d.sb.WriteString("built")
-		d.circuit.next, d.circuit.prev = &d.circuit, &d.circuit
-		c := clone(d)
-		if c.inner[0] != "a" || c.member == n || c.duo[0] != c.member || c.many[8].s != "last" || c.count.Load() != 4 || c.ptr.Load() != c.member {
-			t.Errorf("the copy is %+v", c)
-		}
-		if v := c.val.Load().([]int); v[0] != 1 || &v[0] == &d.val.Load().([]int)[0] {
-			t.Error("the atomic.Value was not cloned")
-		}
-		c.once.Do(func() { t.Error("what was done once is done again") })
-		c.sb.WriteString(" on")
-		if c.sb.String() != "built on" || d.sb.String() != "built" || c.zero == nil || len(c.zeroes) != 5 {
-			t.Errorf("the builder has %q and had %q", c.sb.String(), d.sb.String())
-		}
-		if c.circuit.next != &c.circuit || c.circuit.prev != &c.circuit {
-			t.Error("a struct that points to itself does not")
-		}
-	})
-}
-
-var (
-	globalNode  = member{id: 7, next: &member{id: 8}}
-	globalList  circuit
-	globalTable = [4]int{1, 2, 3, 4}
-	errMade     = errors.New("a sentinel")
-	errLate     = &late{"made at start"}
-)
-
-type late struct{ s string }
-
-func (e *late) Error() string { return e.s }
-
-func init() { errLate = &late{strings.Repeat("x", 3)} }
-
-func TestDeepCloneShares(t *testing.T) {
-	type holder struct {
-		err1, err2, err3 error
-		typ              reflect.Type
-		local, utc, zone *time.Location
-		now              time.Time
-		handle           unique.Handle[string]
-		weak             weak.Pointer[int]
-		global           *member
-		item             *int
-		table            []int
-		a                *Arena
-		purpose          *offheap.Purpose
+	if len(v) != 6 {
+		t.Error("the copy is the original")
 	}
-	cloners(t, func(t *testing.T, clone func(*holder, ...CloneOptions) *holder) {
-		n := new(int)
-		h := &holder{err1: io.EOF, err2: errMade, err3: errLate, typ: reflect.TypeFor[map[string]holder](), local: time.Local, utc: time.UTC,
-			zone: time.FixedZone("z", 60), now: time.Now(), handle: unique.Make("h"), weak: weak.Make(n), global: &globalNode, item: &globalTable[1],
-			table: globalTable[:], a: NewArena(), purpose: offheap.NewPurpose("p")}
-		c := clone(h)
-		if c.err1 != io.EOF || c.err2 != errMade {
-			t.Error("a sentinel is not itself")
-		}
-		if c.typ != h.typ || c.local != time.Local || c.utc != time.UTC || c.zone != h.zone || c.now != h.now || c.handle != h.handle || c.weak.Value() != n {
-			t.Errorf("what is opaque was cloned: %+v", *c)
-		}
-		if c.global != &globalNode || c.item != &globalTable[1] {
-			t.Error("package-level variables were cloned")
-		}
-		if &c.table[0] == &globalTable[0] || !reflect.DeepEqual(c.table, h.table) {
-			t.Error("a slice was not copied")
-		}
-		if c.a != h.a || c.purpose != h.purpose {
-			t.Error("an arena was cloned")
-		}
-		if c.err3 == error(errLate) {
-			t.Error("a variable of the Go heap was not cloned")
-		}
-		o := CloneOptions{Share: []reflect.Type{reflect.TypeOf(errLate).Elem(), reflect.TypeFor[[]int]()}}
-		if c := clone(h, o); c.err3 != error(errLate) || &c.table[0] != &h.table[0] {
-			t.Error("what was named is not shared")
-		}
-	})
+	p := &member{name: "in a key"}
+	byPointer, err := Heap(&struct {
+		m map[*member]int
+		p *member
+	}{map[*member]int{p: 7}, p})
+	if err != nil || byPointer.m[byPointer.p] != 7 || byPointer.p == p {
+		t.Errorf("%v %v", byPointer, err)
+	}
+	nan, err := Heap(map[float64]*int{math.NaN(): &n, math.Copysign(0, -1): nil})
+	if err != nil || len(nan) != 2 {
+		t.Errorf("%v %v", nan, err)
+	}
 }
 
-func TestDeepCloneRoot(t *testing.T) {
-	globalList.next, globalList.prev = &globalList, &globalList
+// catalogue has Maps in all places that a value can have one.
+type catalogue struct {
+	name   string
+	byName *Map[string, *catalogue]
+	counts *Map[int, int]
+	same   *Map[int, int]
+	list   []*Map[string, string]
+	any    any
+	inMap  map[string]*Map[int, int]
+	array  [6]*Map[int, int]
+}
+
+func newCatalogue(a *Arena) *catalogue {
+	c := &catalogue{name: String(a, "root"), byName: NewMap[string, *catalogue](a, 0), counts: NewMap[int, int](a, 0)}
+	for i := range 100 {
+		c.counts.Set(i, -i)
+	}
+	c.same = c.counts
+	leaf := &catalogue{name: String(a, "leaf")}
+	c.byName.Set("leaf", leaf)
+	c.byName.Set("same leaf", leaf)
+	c.byName.Set("up", c) // A cycle through the Map.
+	texts := NewMap[string, string](a, 0)
+	texts.Set("key", String(a, "value"))
+	c.list, c.any, c.inMap, c.array[5] = []*Map[string, string]{texts, nil}, texts, map[string]*Map[int, int]{"x": c.counts}, c.counts
+	return c
+}
+
+func checkCatalogue(t *testing.T, c *catalogue) {
+	t.Helper()
+	get := func(key string) *catalogue { v, _ := c.byName.Get(key); return v }
+	text, _ := c.list[0].Get("key")
+	if c.name != "root" || get("leaf").name != "leaf" || get("leaf") != get("same leaf") || get("up") != c || c.counts.Len() != 100 || c.same != c.counts ||
+		c.inMap["x"] != c.counts || c.array[5] != c.counts || text != "value" || c.any != any(c.list[0]) || c.list[1] != nil {
+		t.Errorf("%+v", c)
+	}
+	for k, v := range c.counts.All() {
+		if v != -k {
+			t.Errorf("%d: %d", k, v)
+		}
+	}
+}
+
+// TestDeepCloneOwnMaps: the copy of a Map is a Map of its own, on the heap or in the target.
+func TestDeepCloneOwnMaps(t *testing.T) {
+	a, to := NewArena(), NewArena()
+	defer a.Free()
+	defer to.Free()
+	c := newCatalogue(a)
+	heap, err := Heap(c)
+	must(err)
+	clone, err := DeepClone(to, c)
+	must(err)
+	whole, err := Heap(c.byName) // A Map is the root.
+	must(err)
+	checkCatalogue(t, c)
+	a.Reset(Keep)
+	newCatalogue(a).name = String(a, strings.Repeat("other", 100))
+	checkCatalogue(t, heap)
+	checkCatalogue(t, clone)
+	if up, ok := whole.Get("up"); !ok || up.byName != whole {
+		t.Error("the root's Map is not the one that its values lead to")
+	}
+	heap.counts.Set(1000, 1)
+	clone.counts.Set(1000, 2)
+	if v, _ := heap.counts.Get(1000); v != 1 || heap.counts.Len() != 101 {
+		t.Error(heap.counts.Len(), v)
+	}
+	counts := clone.counts
+	to.Reset(Keep)
+	wantPanic(t, "Get", func() { counts.Get(1) }, "was reset")
+	wantPanic(t, "Heap", func() { _, _ = Heap(counts) }, "was reset")
+
+	bad := NewMap[string, any](nil, 0)
+	bad.Set("a", 1)
+	bad.Set("b", make(chan int))
+	if _, err := Heap(bad); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), `["b"]: chan int`) {
+		t.Error(err)
+	}
+	shared := NewShared()
+	defer shared.Free()
+	if _, err := DeepClone(shared, bad); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "NewShared") {
+		t.Error(err)
+	}
+	type byValue struct{ m Map[int, int] }
+	if _, err := Heap(&byValue{*NewMap[int, int](nil, 1)}); !errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "hold it by a pointer") {
+		t.Error(err)
+	}
+	type embeds struct {
+		*Map[string, int]
+		list []int
+	}
+	m := NewMap[string, int](nil, 0)
+	m.Set("key", 1)
+	e, err := Heap(&embeds{m, []int{1}})
+	if must(err); e.Map == m || len(e.list) != 1 {
+		t.Errorf("%+v", e)
+	}
+	if n, _ := e.Get("key"); n != 1 {
+		t.Error(n)
+	}
+}
+
+// TestDeepCloneOutlives: a copy on the heap holds no memory of the arena.
+func TestDeepCloneOutlives(t *testing.T) {
+	a := NewArena()
+	p := New[member](a)
+	p.name, p.notes, p.raw = String(a, "name"), Append(a, nil, String(a, "note")), Bytes(a, "raw")
+	p.boss, p.staff = p, Append(a, nil, p, New[member](a))
+	p.any = New[int](a)
+	c, err := Heap(p)
+	must(err)
+	for _, lead := range []any{c, c.name, c.notes, c.notes[0], c.raw, c.staff, c.staff[1], c.any} {
+		if a.Owns(lead) {
+			t.Errorf("%v lies in the arena", lead)
+		}
+	}
+	b := NewArena()
+	defer b.Free()
+	d, err := DeepClone(b, p)
+	must(err)
+	if !freehold.HeapMode() {
+		for _, lead := range []any{d, d.name, d.notes, d.notes[0], d.raw, d.staff, d.staff[1], d.any} {
+			if a.Owns(lead) || !b.Owns(lead) {
+				t.Errorf("%v does not lie in the target", lead)
+			}
+		}
+	}
+	a.Free()
+	if c.boss != c || c.name != "name" || c.notes[0] != "note" || d.boss != d || string(d.raw) != "raw" {
+		t.Errorf("%+v %+v", c, d)
+	}
+}
+
+// TestDeepCloneIntoItself: living values of the target are copied as others are.
+func TestDeepCloneIntoItself(t *testing.T) {
 	a := NewArena()
 	defer a.Free()
-	if c := DeepClone(a, &globalNode); c == &globalNode || c.id != 7 || c.next != globalNode.next {
-		t.Errorf("the variable that v points to was not copied, or another one was: %+v", c)
-	}
-	if c := DeepClone(a, &globalList); c == &globalList || c.next != c || c.prev != c {
-		t.Error("a variable that points to itself became one that does not")
-	}
-	if DeepClone[any](a, nil) != nil || DeepClone[*int](a, nil) != nil || DeepClone(a, "") != "" || DeepClone(a, 3) != 3 {
-		t.Error("nothing became something")
-	}
-	if e := DeepClone(a, io.EOF); e != io.EOF {
-		t.Error("an error is another")
-	}
-	if s := DeepClone(a, "root"); s != "root" || !freehold.HeapMode() && !a.Owns(s) {
-		t.Error("a string was not cloned")
-	}
-	if v := DeepClone(a, [2][]int{{1}, {2}}); v[1][0] != 2 {
-		t.Error("an array was not cloned")
-	}
-	if v := DeepClone(a, map[string]string{"k": "v"}); v["k"] != "v" {
-		t.Error("a map was not cloned")
+	p := New[member](a)
+	for range 100 {
+		p.staff = Append(a, p.staff, New[member](a))
+		c, err := DeepClone(a, p)
+		if err == nil {
+			err = compare(&p, &c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		p = c
 	}
 }
 
-// around has parts of which slices and pointers of several types lead to the first byte.
-type around struct {
-	parts [2]leafy
-	all   []leafy
-	flat  [2]duo
-	first []int
-	pairs []duo
-	views struct {
-		whole, part any
-		byteOf      *[2]duo
-		other       *duoToo
+// A wreck leads to freed values, whose memory the copies of fresh may get.
+type wreck[T any] struct {
+	fresh []T
+	old   []T
+}
+
+// TestDeepCloneStale copies values that lead to values of the same arena from before its Reset. The
+// copy ends, panics nowhere, and copies the living part right, or refuses the value.
+func TestDeepCloneStale(t *testing.T) {
+	if debugging() {
+		t.Skip("the debug modes report the stale value")
+	}
+	for name, kind := range map[string]func() *Arena{"arena": NewArena, "shared": NewShared} {
+		t.Run(name, func(t *testing.T) {
+			cloneWreck(t, kind, strings.Repeat("s", 1000))
+			cloneWreck(t, kind, []byte{1, 2, 3})
+			cloneWreck(t, kind, &member{name: "x"})
+			cloneWreck(t, kind, []*member{{}, {}})
+			cloneWreck(t, kind, map[string]*member{"k": {}})
+			cloneWreck[any](t, kind, &member{name: "x"})
+			cloneWreck[any](t, kind, member{name: "y", staff: []*member{{}}})
+			cloneWreck[any](t, kind, 1<<30)
+			cloneWreck[fmt.Stringer](t, kind, &stringer{"s"})
+			cloneWreck[fmt.Stringer](t, kind, stringer{"s"})
+			cloneWreck(t, kind, *newFirm())
+			cloneWreck(t, kind, [6][]*int{5: make([]*int, 1000)})
+		})
 	}
 }
 
-type leafy struct {
-	p *int
-	s string
-}
-type duo struct{ nums [2]int }
-type duoToo duo
-
-var globalAround around
-
-func TestDeepCloneSameAddress(t *testing.T) {
-	cloners(t, func(t *testing.T, clone func(*around, ...CloneOptions) *around) {
-		for _, w := range []*around{{}, &globalAround} {
-			w.all, w.pairs, w.first = w.parts[:], w.flat[:], w.flat[0].nums[:]
-			w.views.byteOf, w.views.other = &w.flat, (*duoToo)(&w.flat[0])
-			w.views.whole, w.views.part = &w.parts, &w.parts[0]
-			w.parts[1].p, w.flat[1].nums[1] = &w.flat[1].nums[1], 9
-			c := clone(w)
-			if &c.all[1] != &c.parts[1] || &c.pairs[1] != &c.flat[1] || &c.first[1] != &c.flat[0].nums[1] || c.views.byteOf != &c.flat ||
-				c.views.other != (*duoToo)(&c.flat[0]) || c.views.whole != &c.parts || c.views.part != &c.parts[0] || c.parts[1].p != &c.flat[1].nums[1] || *c.parts[1].p != 9 {
-				t.Errorf("the parts lie elsewhere: %+v", c)
+func cloneWreck[T any](t *testing.T, kind func() *Arena, value T) {
+	t.Helper()
+	for n := 1; n <= 4; n++ {
+		for shift := range n + 1 {
+			a := kind()
+			all := MakeSlice[T](a, 4*n, 4*n)
+			a.Reset(Keep)
+			v := &wreck[T]{fresh: make([]T, n), old: all[shift : shift+2*n]}
+			for i := range v.fresh {
+				v.fresh[i] = value
 			}
+			for i := range all { // The stale values lead to stale values, too.
+				all[i] = value
+			}
+			c, err := DeepClone(a, v)
+			if err != nil && !errors.Is(err, ErrUncloneable) {
+				t.Errorf("%T: %v", value, err)
+			}
+			if err == nil {
+				if err := compare(&v.fresh, &c.fresh); err != nil {
+					t.Errorf("%T, the living part: %v", value, err)
+				}
+				runtime.GC()
+				_ = fmt.Sprintf("%d", len(fmt.Sprint(c.old))) // Each header leads to memory of its type.
+			}
+			runtime.KeepAlive(all)
+			a.Free()
 		}
-		// The same without a pointer to all of w: the copy allocates the largest part that is
-		// reachable as one, in whatever order the walk finds the parts.
-		for turn := range 3 {
-			w := &around{}
-			h := &around{}
-			h.views.whole, h.views.part, h.all = &w.parts, &w.parts[0], w.parts[:1]
-			if turn == 1 {
-				h.views.whole, h.views.part = h.views.part, h.views.whole
-			}
-			h.pairs, h.first, h.views.byteOf = w.flat[:2:2], w.flat[0].nums[:], &w.flat
-			w.flat[1].nums[1] = 4
-			if turn == 2 {
-				h.views.byteOf, h.views.other = nil, (*duoToo)(&w.flat[0])
-			}
-			c := clone(h)
-			whole, part := c.views.whole, c.views.part
-			if turn == 1 {
-				whole, part = part, whole
-			}
-			if &whole.(*[2]leafy)[0] != part.(*leafy) || &c.all[0] != part.(*leafy) || &c.first[0] != &c.pairs[0].nums[0] || c.pairs[1].nums[1] != 4 {
-				t.Errorf("the parts lie elsewhere: %+v", c)
-			}
-			if turn == 2 && &c.views.other.nums[0] != &c.first[0] || turn != 2 && &c.views.byteOf[0] != &c.pairs[0] {
-				t.Errorf("the parts lie elsewhere: %+v", c)
-			}
-		}
-	})
+	}
 }
 
-// TestDeepCloneOneRange has a struct that is nothing but an array, and a slice of it.
-func TestDeepCloneOneRange(t *testing.T) {
-	type wrap struct{ parts [2]leafy }
-	type both struct {
-		slice []leafy
-		whole *wrap
-		later []leafy
+// TestDeepCloneStaleEnds: a stale list whose nodes lie where the copies go is refused, since the copies
+// of copies would not end.
+func TestDeepCloneStaleEnds(t *testing.T) {
+	if debugging() || freehold.HeapMode() {
+		t.Skip("nothing is reused")
 	}
-	cloners(t, func(t *testing.T, clone func([]both, ...CloneOptions) []both) {
-		v := make([]both, 40)
-		for i := range v {
-			w := &wrap{}
-			w.parts[1].s = "last"
-			v[i].whole = w
-			if i%2 == 0 {
-				v[i].slice = w.parts[:]
-			} else {
-				v[i].later = w.parts[:]
-			}
+	for _, n := range []int{1, 2, 3, 10, 1000} {
+		a := NewArena()
+		all := MakeSlice[member](a, n, n)
+		a.Reset(Keep)
+		root := &member{staff: make([]*member, n)}
+		for i := range all {
+			root.staff[i] = &all[i]
+			all[i].boss = &all[(i+1)%n]
 		}
-		for i, c := range clone(v) {
-			if s := append(c.slice, c.later...); len(s) != 2 || c.whole.parts[1].s != "last" || i%2 == 0 && &s[1] != &c.whole.parts[1] || i%2 == 1 && &c.later[1] != &c.whole.parts[1] {
-				t.Errorf("%d: %+v", i, c)
-			}
+		_, err := DeepClone(a, root)
+		if err != nil && (!errors.Is(err, ErrUncloneable) || !strings.Contains(err.Error(), "taken for the copy")) {
+			t.Errorf("%d: %v", n, err)
 		}
-	})
+		if s := a.Stats(); s.InUse > 64*1024+int64(n)*8*1024 {
+			t.Errorf("%d stale values became %+v", n, s)
+		}
+		a.Free()
+	}
 }
 
-// TestDeepCloneViews has what only unsafe code makes.
-func TestDeepCloneViews(t *testing.T) {
-	type views struct {
-		odd    string
-		all    []byte
-		bytes  []byte
-		words  []uint64
-		text   string
-		nums   *[2]uint32
-		inside []byte
-		box    *leafy
+// TestDeepCloneLimit: the target's limit is an error, and the arena works on.
+func TestDeepCloneLimit(t *testing.T) {
+	var list *member
+	for range 10_000 {
+		list = &member{boss: list, notes: []string{"some text"}}
 	}
-	cloners(t, func(t *testing.T, clone func(*views, ...CloneOptions) *views) {
-		back := make([]uint64, 4)
-		base := unsafex.DataOf(back)
-		v := &views{bytes: unsafex.SliceOf[byte](base, 20, 20), words: unsafex.SliceOf[uint64](unsafex.Add(base, 8), 3, 3),
-			text: unsafex.StringOf(unsafex.Add(base, 3), 7), nums: unsafex.As[[2]uint32](unsafex.Add(base, 4))}
-		for i := range v.bytes {
-			v.bytes[i] = byte(i)
+	for name, a := range map[string]*Arena{"arena": NewWith(Options{Limit: 64 << 10}), "shared": NewWith(Options{Limit: 64 << 10, Shared: true})} {
+		if c, err := DeepClone(a, list); !errors.Is(err, offheap.ErrLimit) || c != nil {
+			t.Errorf("%s: %v, %v", name, c, err)
 		}
-		c := clone(v)
-		at := unsafex.PtrAddr(unsafex.DataOf(c.bytes))
-		if at%8 != 0 && wordSize == 8 || unsafex.PtrAddr(unsafex.DataOf(c.words)) != at+8 || unsafex.PtrAddr(unsafex.StringData(c.text)) != at+3 || unsafex.Addr(c.nums) != at+4 {
-			t.Error("views of plain memory do not lie over each other")
+		m := NewMap[int, [520]uint64](nil, 0)
+		for i := range 1000 {
+			m.Set(i, [520]uint64{})
 		}
-		back2 := make([]uint64, 4)
-		v2 := &views{odd: strings.Repeat("x", 3), all: unsafex.SliceOf[byte](unsafex.DataOf(back2), 32, 32), words: back2[1:]}
-		if c := clone(v2); unsafex.PtrAddr(unsafex.DataOf(c.words))%wordSize != 0 || unsafex.PtrAddr(unsafex.DataOf(c.words)) != unsafex.PtrAddr(unsafex.DataOf(c.all))+8 {
-			t.Error("numbers among bytes lie where none may")
+		if _, err := DeepClone(a, m); err == nil {
+			t.Errorf("%s: a Map beyond the limit", name)
 		}
-		if c.text != v.text || !reflect.DeepEqual(c, v) {
-			t.Errorf("the copy is %v, want %v", c, v)
+		a.Reset(Keep)
+		if c, err := DeepClone(a, &member{name: "small"}); err != nil || c.name != "small" {
+			t.Errorf("%s: %v", name, err)
 		}
-		v.box = &leafy{new(int), "x"}
-		v.inside = unsafex.SliceOf[byte](unsafex.PtrOf(v.box), wordSize, wordSize)
-		mustPanic(t, "the target of views.inside, of type uint8, lies in memory of type arena.leafy", func() { clone(v) })
-	})
+		a.Free()
+	}
 }
 
-// TestDeepCloneConverted has variables and maps that the value leads to by two types with one
-// layout.
-func TestDeepCloneConverted(t *testing.T) {
-	type header map[string][]int
-	type tagged struct {
-		A int `json:"a"`
-		p *int
+// TestDeepCloneKinds: arenas off the heap take strings and plain slices, and panic for pointers.
+func TestDeepCloneKinds(t *testing.T) {
+	if freehold.HeapMode() {
+		t.Skip("the memory is the Go heap's")
 	}
-	type plain struct {
-		A int
-		p *int
+	numbers := struct {
+		list []int
+		name string
+	}{[]int{1, 2}, "text"}
+	for name, a := range map[string]*Arena{"off the heap": NewOffHeap(Options{}), "fixed": NewFixed(1 << 16)} {
+		c, err := DeepClone(a, numbers)
+		if err == nil {
+			err = compare(&numbers, &c)
+		}
+		if err != nil || !a.Owns(c.list) || !a.Owns(c.name) {
+			t.Errorf("%s: %v %v", name, c, err)
+		}
+		wantPanic(t, name, func() { _, _ = DeepClone(a, &member{}) }, "holds a Go pointer")
+		a.Free()
 	}
-	type value struct {
-		header header
-		fields map[string][]int
-		other  any
-		tagged map[plain]*plain
-		same   map[tagged]*plain
-		first  *tagged
-		second *plain
-		third  any
-		inner  *int
+	freed := NewArena()
+	freed.Free()
+	wantPanic(t, "freed", func() { _, _ = DeepClone(freed, 1) }, "DeepClone")
+	var none *Arena
+	if c, err := DeepClone(none, []int{1}); err != nil || c[0] != 1 {
+		t.Error(c, err)
 	}
-	m, n := header{"a": {1}}, map[plain]*plain{{A: 1}: {A: 2}}
-	x := &tagged{A: 3}
-	v := &value{m, m, map[string][]int(m), n, map[tagged]*plain(nil), x, (*plain)(x), x, nil}
-	for _, inner := range []*int{nil, &x.A} { // In one pass, and the long way.
-		v.inner = inner
-		for name, a := range map[string]*Arena{"arena": NewArena(), "shared": NewShared(), "heap": nil} {
-			c := DeepClone(a, v)
-			c.fields["b"] = nil
-			c.header["c"] = nil
-			if len(c.header) != 3 || len(c.fields) != 3 || len(c.other.(map[string][]int)) != 3 {
-				t.Errorf("%s: one map became two: %v and %v", name, c.header, c.fields)
+}
+
+// TestDeepCloneZeroSize: pointers and slices without bytes.
+func TestDeepCloneZeroSize(t *testing.T) {
+	type none struct{}
+	a := NewArena()
+	v := &struct {
+		p    *none
+		list []none
+		any  any
+		m    map[none]int
+	}{New[none](a), MakeSlice[none](a, 3, 5), none{}, map[none]int{{}: 1}}
+	mustClone(t, v)
+	a.Free()
+}
+
+// TestDeepCloneConcurrent: many goroutines copy one value, and plans are made once.
+func TestDeepCloneConcurrent(t *testing.T) {
+	type fresh struct {
+		m    *member
+		next *fresh
+	}
+	v := &fresh{m: newFirm()}
+	v.next = v
+	a := NewShared()
+	defer a.Free()
+	errs := make(chan error)
+	const n = 8
+	for i := range n {
+		go func() {
+			var err error
+			for range 20 {
+				var c *fresh
+				if i%2 == 0 {
+					c, err = Heap(v)
+				} else {
+					c, err = DeepClone(a, v)
+				}
+				if err == nil {
+					err = compare(&v, &c)
+				}
 			}
-			c.first.A = 4
-			if c.second.A != 4 || c.third.(*tagged) != c.first {
-				t.Errorf("%s: one variable became two: %v and %v", name, c.first, c.second)
+			errs <- err
+		}()
+	}
+	for range n {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestDeepCloneAllocs: a copy of a tree allocates the tree, and next to nothing besides.
+func TestDeepCloneAllocs(t *testing.T) {
+	if testenv.Sanitized() || debugging() || freehold.HeapMode() {
+		t.Skip("other allocations")
+	}
+	tree := branches(9)
+	a := NewArena()
+	defer a.Free()
+	if n := testing.AllocsPerRun(20, func() { must(second(DeepClone(a, tree))); a.Reset(Keep) }); n > 20 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestCuts: cuts knows what was cut, in whatever order.
+func TestCuts(t *testing.T) {
+	var c cuts
+	cut := make([]bool, 1000)
+	x := uint32(1)
+	for range 4000 {
+		x = x*1664525 + 1013904223
+		at, n := uintptr(x>>8%1000), uintptr(x>>20%7+1)
+		if x>>28 < 8 && at+n <= 1000 && !slices.Contains(cut[at:at+n], true) {
+			c.add(at, n)
+			for i := at; i < at+n; i++ {
+				cut[i] = true
 			}
-			if len(m) != 1 || x.A != 3 {
-				t.Fatalf("%s: the original changed", name)
-			}
+		}
+		if got := c.has(at); got != cut[at] {
+			t.Fatalf("%d: %v, %+v", at, got, c)
 		}
 	}
 }

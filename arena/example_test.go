@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"reflect"
 	"strings"
 	"sync"
@@ -263,7 +264,10 @@ func ExampleDeepClone() {
 	ada.Reports = []*employee{{Name: "Bo", Boss: ada}}
 	a := arena.NewArena()
 	defer a.Free()
-	copied := arena.DeepClone(a, ada) // With all that it leads to, cycles too.
+	copied, err := arena.DeepClone(a, ada) // With all that it leads to, cycles too.
+	if err != nil {
+		log.Fatal(err)
+	}
 	ada.Name = "Eve"
 	fmt.Println(copied.Reports[0].Boss.Name)
 	// Output: Ada
@@ -274,7 +278,10 @@ func ExampleHeap() {
 	boss := arena.New[employee](a)
 	boss.Name = arena.String(a, "Ada")
 	boss.Reports = arena.Append(a, boss.Reports, arena.New[employee](a))
-	kept := arena.Heap(boss) // The way back: nothing of it is in the arena.
+	kept, err := arena.Heap(boss) // The way back: nothing of it is in the arena.
+	if err != nil {
+		log.Fatal(err)
+	}
 	a.Free()
 	fmt.Println(kept.Name, len(kept.Reports))
 	// Output: Ada 1
@@ -285,8 +292,14 @@ func ExampleCloneOptions() {
 	a := arena.NewArena()
 	defer a.Free()
 	j := &job{make(chan bool, 1)}
-	// Without the option DeepClone panics, with arena.ErrUncloneable: nothing can copy a channel.
-	copied := arena.DeepClone(a, j, arena.CloneOptions{Share: []reflect.Type{reflect.TypeFor[chan bool]()}})
+	_, err := arena.DeepClone(a, j) // Nothing can copy a channel.
+	fmt.Println(errors.Is(err, arena.ErrUncloneable))
+	copied, err := arena.DeepClone(a, j, arena.CloneOptions{Share: []reflect.Type{reflect.TypeFor[chan bool]()}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(copied.Done == j.Done)
-	// Output: true
+	// Output:
+	// true
+	// true
 }

@@ -14,43 +14,33 @@ import (
 	"github.com/freehold-go/freehold/offheap"
 )
 
-// freeAround calls the functions of offheap that free, resize or move a block, with p and with each
-// address in front of *p in its chunk that a Ref can name without package unsafe. The addresses are at
-// most 64 bytes or two sizes of T away. Each function must refuse each of them and name a, which made *p.
+// freeAround calls the functions of offheap that free, resize or move a block, with p. Each must refuse it, and name a,
+// which made *p.
 func freeAround[T any](t *testing.T, what string, a *Arena, p *T) {
 	t.Helper()
 	l := offheap.NewLocal()
 	defer l.Close()
-	size, align := uint64(unsafex.Size[T]()), uint64(unsafex.Align[T]())
-	n, most := offheap.RefOf(p).Uint64(), uint64(0)
-	if c := index.find(unsafex.Addr(p)); c != nil { // Or the value is a block of its own.
-		most = min(max(64, 2*size), uint64(unsafex.Addr(p)-unsafex.PtrAddr(c.base)))
-	}
 	named := fmt.Sprintf("it belongs to arena %d;", a.ID())
-	for back := uint64(0); back <= most; back += align {
-		var q *T
-		if caught(func() { q = offheap.RefFromUint64[T](n - back).Ptr() }) != nil {
-			continue // There is no T.
-		}
-		s := unsafex.SliceOf[T](unsafex.PtrOf(q), 1, 1)
-		for name, f := range map[string]func(){
-			"Delete":              func() { offheap.Delete(q) },
-			"DeleteRef":           func() { offheap.DeleteRef(offheap.RefOf(q)) },
-			"Typed.Delete":        func() { offheap.Typed[T]{}.Delete(q) },
-			"In(Local).Delete":    func() { offheap.In[T](l).Delete(q) },
-			"FreeSlice":           func() { offheap.FreeSlice(s) },
-			"In(Local).FreeSlice": func() { offheap.In[T](l).FreeSlice(s) },
-			"Realloc to more":     func() { offheap.Realloc(s, 100) },
-			"Realloc to as many":  func() { offheap.Realloc(s, 1) },
-			"Realloc to none":     func() { offheap.Realloc(s, 0) },
-			"Append":              func() { offheap.Append(s, *q) },
-			"Grow":                func() { offheap.Grow(s, 1) },
-		} {
-			misused(t, fmt.Sprintf("%s: %s of %d bytes in front of a %T", what, name, back, *p), named, f)
-		}
-		if w, ok := any(q).(*[1]uint64); ok {
-			freeWord(t, fmt.Sprintf("%s: %d bytes in front", what, back), named, l, w)
-		}
+	s := unsafex.SliceOf[T](unsafex.PtrOf(p), 1, 1)
+	for name, f := range map[string]func(){
+		"Delete":              func() { offheap.Delete(p) },
+		"Typed.Delete":        func() { offheap.Typed[T]{}.Delete(p) },
+		"In(Local).Delete":    func() { offheap.In[T](l).Delete(p) },
+		"FreeSlice":           func() { offheap.FreeSlice(s) },
+		"In(Local).FreeSlice": func() { offheap.In[T](l).FreeSlice(s) },
+		"Realloc to more":     func() { offheap.Realloc(s, 100) },
+		"Realloc to as many":  func() { offheap.Realloc(s, 1) },
+		"Realloc to none":     func() { offheap.Realloc(s, 0) },
+		"Append":              func() { offheap.Append(s, *p) },
+		"Grow":                func() { offheap.Grow(s, 1) },
+	} {
+		misused(t, fmt.Sprintf("%s: %s of a %T", what, name, *p), named, f)
+	}
+	if caught(func() { offheap.RefOf(p).Ptr() }) == nil { // A Ref to a part of a bool's type leads nowhere.
+		misused(t, what+": DeleteRef", named, func() { offheap.DeleteRef(offheap.RefOf(p)) })
+	}
+	if w, ok := any(p).(*[1]uint64); ok {
+		freeWord(t, what, named, l, w)
 	}
 }
 
@@ -78,8 +68,7 @@ func misused(t *testing.T, what, says string, f func()) {
 	}
 }
 
-// TestOffheapFreeOfChunk: offheap frees no block of an arena. A program names the block by its first
-// value, or by the number of a Ref to another.
+// TestOffheapFreeOfChunk: offheap frees no block of an arena by its first value, nor by another.
 func TestOffheapFreeOfChunk(t *testing.T) {
 	for _, purpose := range []*offheap.Purpose{
 		nil,
@@ -109,7 +98,7 @@ func freeAllAround(t *testing.T, what string, make func() *Arena) {
 	for range 3 {
 		freeAround(t, what, a, New[[1]uint64](a))
 		freeAround(t, what+", large", a, unsafex.As[[1]uint64](unsafex.PtrOf(&New[[20_000]uint64](a)[0])))
-		if a.rec.kind != kindFixed {
+		if !a.from.fixed {
 			freeAround(t, what, a, New[flag](a))
 			freeAround(t, what+", large", a, New[[70_000]bool](a))
 			freeAround(t, what+", array", a, &New[[2]flag](a)[0])
@@ -159,20 +148,20 @@ func TestFreeGoesOn(t *testing.T) {
 				before, inUse := ReadTotals(), offheap.ReadStats().InUse
 				a := c.make()
 				id := a.ID()
-				if a.debug.apart() || len(a.parts) > 0 && a.parts[0].debug.apart() {
+				if a.debug.apart() || a.shared != nil && a.shared.in.debug.apart() {
 					a.Free()
 					t.Skip("values are blocks of their own")
 				}
 				stolen := index.find(unsafex.Addr(New[[1]uint64](a)))
-				if a.rec.kind != kindFixed {
+				if !a.from.fixed {
 					for range 3 {
 						New[[300]uint64](a)
 						New[[300]flag](a)
 						New[[20_000]uint64](a)
 					}
 				}
-				owner.Free(unsafex.PtrAddr(stolen.base), nil)
-				if reset && a.rec.kind != kindFixed { // A fixed arena keeps its chunk.
+				owner.Free(stolen.block(), nil)
+				if reset && !a.from.fixed { // A fixed arena keeps its chunk.
 					misused(t, "Reset", "", func() { a.Reset(GiveBack) })
 					if got := a.Stats().Held; got != 0 {
 						t.Errorf("the arena holds %d bytes after Reset", got)

@@ -60,7 +60,7 @@ func TestNewFrom(t *testing.T) {
 			if name != "NewFixed" {
 				checkFroms(t, name, a, func(i int) flag { return flag{i%3 == 0} })
 			}
-			if a == nil || !a.rec.kind.offHeap() {
+			if a == nil || !a.from.outside {
 				checkFroms(t, name, a, func(i int) string { return strings.Repeat("x", i) })
 				checkFroms(t, name, a, func(i int) any { return i })
 			}
@@ -98,7 +98,7 @@ func TestSliceFrom(t *testing.T) {
 			checkSliceFroms(t, name, a, func(i int) byte { return byte(i) })
 			checkSliceFroms(t, name, a, func(i int) odd { return odd{byte(i), 1, byte(^i)} })
 			checkSliceFroms(t, name, a, func(int) struct{} { return struct{}{} })
-			if a == nil || !a.rec.kind.offHeap() {
+			if a == nil || !a.from.outside {
 				checkSliceFroms(t, name, a, func(i int) string { return strings.Repeat("x", i%10) })
 			}
 			a.Reset(Keep)

@@ -64,7 +64,7 @@ func TestGrow(t *testing.T) {
 			a.Reset(Keep)
 			checkGrow(t, name, a, func(i int) odd { return odd{byte(i), 1, byte(^i)} })
 			a.Reset(Keep)
-			if a == nil || !a.rec.kind.offHeap() {
+			if a == nil || !a.from.outside {
 				checkGrow(t, name, a, func(i int) any { return i })
 				a.Reset(Keep)
 			}
@@ -93,7 +93,7 @@ func TestGrowInPlace(t *testing.T) {
 	chunked(t)
 	for _, k := range kinds {
 		a := k.make()
-		if a.kind == kindShared { // The next value may lie in another part.
+		if a.shared != nil { // The next value may lie in another part.
 			a.Free()
 			continue
 		}

@@ -82,11 +82,11 @@ func TestMapAfterRewind(t *testing.T) {
 	for _, k := range kinds {
 		a := k.make()
 		older, grows := NewMap[int, int](a, 8), NewMap[int, int](a, 8)
-		keys := NewMap[[8]byte, int](a, 8)
+		keys := NewMap[[3]int16, odd](a, 8)
 		c := a.Checkpoint()
 		made := NewMap[int, int](a, 8)
 		older.Set(1, 2)
-		keys.Set([8]byte{1}, 1)
+		keys.Set([3]int16{1}, odd{a: 1})
 		for i := range 100 {
 			grows.Set(i, i)
 		}

@@ -77,7 +77,7 @@ func (o *poolOwner) uses(p *Pool) []func() {
 		func() { String(a, "stale") },
 		func() { MakeSlice[node](a, 3, 5) },
 		func() { Append(a, []string(nil), "stale") },
-		func() { DeepClone(a, &node{name: "stale", next: &node{}}) },
+		func() { must(second(DeepClone(a, &node{name: "stale", next: &node{}}))) },
 		func() { NewMap[int, string](a, 9) },
 		func() { _, _ = NewBuilder(a).WriteString("stale") },
 		func() { newGoMap[string, int](a, 3) },
@@ -146,12 +146,10 @@ func (u *poolAbuser) pool() *Pool { return u.pools[u.IntN(len(u.pools))] }
 // end puts an owner's arena back, to whatever Pool, or frees, resets or drops it. What it had is stale then.
 func (u *poolAbuser) end(i int) {
 	o := u.owners[i]
-	was := *o
-	was.a = copyOf(o.a)
 	switch u.IntN(8) {
 	case 0:
 		o.a.Free()
-	case 1: // The owner drops the arena, but keeps what leads to the kit.
+	case 1: // The owner drops the arena, but keeps what leads to the state.
 		u.owners[i] = nil
 	case 2:
 		o.a.Reset(Keep)
@@ -162,7 +160,7 @@ func (u *poolAbuser) end(i int) {
 		u.pool().Put(o.a)
 	}
 	if u.owners[i] != nil {
-		u.stale.add(o, &was)
+		u.stale.add(o)
 	}
 	u.owners[i] = u.owners[len(u.owners)-1]
 	u.owners = u.owners[:len(u.owners)-1]
@@ -268,7 +266,7 @@ func TestPoolDroppedKits(t *testing.T) {
 			ids = append(ids, next.ID())
 			drop(next)
 		}()
-		p.Put(warmPool().Get()) // Another kit.
+		p.Put(warmPool().Get()) // Another state.
 	}
 	left := func() (n int) {
 		for _, i := range List() {

@@ -13,7 +13,7 @@ import (
 	"unsafe"
 )
 
-// warmPool is a Pool with the kit of an arena that made values of twelve types.
+// warmPool is a Pool with the state of an arena that made values of twelve types.
 func warmPool() *Pool {
 	p := new(Pool)
 	a := p.Get()
@@ -57,9 +57,9 @@ func TestPoolWarm(t *testing.T) {
 	}
 }
 
-// TestPoolAsleep: a request that finds room in the chunks of its kit wakes no bumps. What needs them finds the values
-// that were made before, and the next owner gets zeros, whichever way the request ended.
-func TestPoolAsleep(t *testing.T) {
+// TestPoolZero: the next owner of a state gets zeros, whichever way the request before ended, and a request keeps its
+// values, whatever it does.
+func TestPoolZero(t *testing.T) {
 	chunked(t)
 	p := warmPool()
 	for name, use := range map[string]func(a *Arena, v *w12){
@@ -135,12 +135,12 @@ func TestPoolAsleep(t *testing.T) {
 	New[point](a)
 	MakeSlice[int64](a, 3, 3)
 	growAndTrim(t, a)
-	if m := newGoMap[string, int](a, 0); len(m) != 0 || !a.asleep() {
-		t.Errorf("a warm request wakes its arena, or gets a map with %d entries", len(m))
+	if m := newGoMap[string, int](a, 0); len(m) != 0 {
+		t.Errorf("a warm request gets a map with %d entries", len(m))
 	}
 	q := &Pool{Bytes: 1}
 	q.Put(a)
-	for _, k := range q.open("").kits {
+	for _, k := range q.open("").states {
 		if k.held > q.Bytes {
 			t.Errorf("a Pool keeps %d bytes of at most %d", k.held, q.Bytes)
 		}
@@ -216,7 +216,7 @@ func TestPoolIdentity(t *testing.T) {
 
 	next := p.Get()
 	defer p.Put(next)
-	if next == a || next.ID() == id || byID(id) != nil || byID(next.ID()) != next {
+	if next == a || next.ID() == id || listed(id) || !listed(next.ID()) {
 		t.Fatalf("arena %d comes back as %d", id, next.ID())
 	}
 	twelve(next)
@@ -235,17 +235,15 @@ func TestPoolIdentity(t *testing.T) {
 		func() { p.Put(a) },
 		func() { a.Reset(Keep) },
 		func() { _, _ = a.UnsafeNew(u) },
-		func() { New[w5](old) },
-		func() { New[w5](later) },
-		func() { New[w1](later) },
-		func() { String(later, "x") },
-		func() { New[point](later) },
-		func() { _, _ = later.UnsafeNew(u) },
-		func() { MakeSlice[w5](later, 1, 2) },
-		func() { reflect.ValueOf(a).Elem().Set(reflect.ValueOf(later).Elem()); New[w5](a) },
 		func() { New[w1](a) },
-		func() { reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem()); twelve(a) },
+		func() { old.Stats() },
+		func() { MakeSlice[w5](later, 1000, 2000) },
+		func() { reflect.ValueOf(a).Elem().Set(reflect.ValueOf(later).Elem()); MakeSlice[w5](a, 1000, 2000) },
+		func() { reflect.ValueOf(a).Elem().Set(reflect.ValueOf(old).Elem()); a.Reset(Keep) },
 		func() { a.Stats() },
+		func() { a.Free() },
+		func() { p.Put(a) },
+		func() { reflect.ValueOf(a).Elem().SetZero(); New[w5](a) },
 	} {
 		if caught(f) == nil {
 			t.Errorf("use %d of an arena that was put back works", i)
@@ -325,11 +323,11 @@ func TestPoolManyTypes(t *testing.T) {
 				reflect.NewAt(u.Type(), v).Elem().Index(i).Set(reflect.ValueOf(new(int)))
 			}
 		}
-		if a.kind == kindGo && len(a.byDesc) != len(a.typed) {
+		if a.from.onGo() && len(a.byDesc) != len(a.typed) {
 			t.Errorf("%d types are indexed of %d", len(a.byDesc), len(a.typed))
 		}
 		for d, b := range a.byDesc {
-			if b.desc != d || b.arena() != a {
+			if b.desc != d || b.in != a.state {
 				t.Errorf("%s is found as %s", b.desc.typ, d.typ)
 			}
 		}
@@ -347,13 +345,13 @@ func TestPoolDropped(t *testing.T) {
 	id := func() uint64 {
 		a := p.Get()
 		twelve(a)
-		if byID(a.ID()) != a {
+		if !listed(a.ID()) {
 			t.Error("a warm arena is not found by its ID")
 		}
 		return a.ID()
 	}()
 	for range 100 { // A stale word on the stack may keep it for a while.
-		if runtime.GC(); byID(id) == nil && ReadTotals().Forgotten > before {
+		if runtime.GC(); !listed(id) && ReadTotals().Forgotten > before {
 			return
 		}
 		caught(func() { warmPool() })
@@ -361,9 +359,8 @@ func TestPoolDropped(t *testing.T) {
 	t.Error("a dropped arena of a Pool stays in the registry")
 }
 
-// TestPoolByID: while arenas come and go, ByID finds an arena under its own ID or none, never the next
-// owner of its kit.
-func TestPoolByID(t *testing.T) {
+// TestPoolRegistry: while arenas come and go, the registry can be asked, and none of them counts as forgotten.
+func TestPoolRegistry(t *testing.T) {
 	p := warmPool()
 	var last atomic.Uint64
 	var wg sync.WaitGroup
@@ -378,9 +375,7 @@ func TestPoolByID(t *testing.T) {
 				default:
 				}
 				id := last.Load()
-				if a := byID(id); a != nil && a.id != id {
-					t.Errorf("arena %d is found as %d", a.id, id)
-				}
+				listed(id)
 				ReadTotals()
 			}
 		})
@@ -398,7 +393,7 @@ func TestPoolByID(t *testing.T) {
 	}
 }
 
-// TestPoolRecord: the next owner of a kit has the record of the one before. Messages about the earlier arena name
+// TestPoolRecord: the next owner of a state has the record of the one before. Messages about the earlier arena name
 // that, its rounds stay ended, and the registry knows the present one alone.
 func TestPoolRecord(t *testing.T) {
 	p := warmPool()
@@ -412,7 +407,7 @@ func TestPoolRecord(t *testing.T) {
 	if reusesMaps() && (a.debug == nil && (inArena(unsafe.Pointer(v)) || inArena(unsafe.Pointer(unsafe.StringData(s))))) {
 		t.Error("memory of an arena that was put back counts as an arena's")
 	}
-	listed := func() (found []uint64) {
+	later := func() (found []uint64) {
 		for _, i := range List() {
 			if i.ID >= id {
 				found = append(found, i.ID)
@@ -420,16 +415,16 @@ func TestPoolRecord(t *testing.T) {
 		}
 		return found
 	}
-	if l := listed(); len(l) != 0 || byID(id) != nil {
+	if l := later(); len(l) != 0 || listed(id) {
 		t.Errorf("arena %d was put back and is listed: %v", id, l)
 	}
 	next := p.Get()
 	defer p.Put(next)
-	if l := listed(); len(l) != 1 || l[0] != next.ID() || next.ID() == id {
+	if l := later(); len(l) != 1 || l[0] != next.ID() || next.ID() == id {
 		t.Errorf("arena %d is listed as %v", next.ID(), l)
 	}
 	twelve(next)
-	later := next.Checkpoint()
+	mark := next.Checkpoint()
 	next.Reset(Keep)
 	name := fmt.Sprintf("arena %d", id)
 	for what, f := range map[string]func(){
@@ -444,34 +439,11 @@ func TestPoolRecord(t *testing.T) {
 			t.Errorf("%s: %v, want a mistake with %s", what, e, name)
 		}
 	}
-	if caught(func() { next.Rewind(later) }) == nil {
+	if caught(func() { next.Rewind(mark) }) == nil {
 		t.Error("a checkpoint outlives a Reset")
 	}
 	if r.Ended() != "reset" || next.Round().Ended() != "" {
 		t.Errorf("the earlier owner's round has ended by %q, the present one by %q", r.Ended(), next.Round().Ended())
-	}
-}
-
-// TestPoolBuilderOverwritten: a Builder whose arena was overwritten with a copy of an earlier owner of a kit takes no memory of the
-// present one.
-func TestPoolBuilderOverwritten(t *testing.T) {
-	p := warmPool()
-	a := p.Get()
-	old := copyOf(a)
-	p.Put(a)
-	next := p.Get()
-	defer p.Put(next)
-	String(next, "x")
-	other := NewArena()
-	b := NewBuilder(other)
-	_, _ = b.WriteString("y")
-	reflect.ValueOf(other).Elem().Set(reflect.ValueOf(old).Elem())
-	before := next.Stats()
-	if caught(func() { _, _ = b.WriteString("what needs more room than there is in a Builder of one byte") }) == nil {
-		t.Error("a Builder whose arena was overwritten works")
-	}
-	if s := next.Stats(); s != before {
-		t.Errorf("the present owner has %+v, before the write %+v", s, before)
 	}
 }
 
@@ -484,15 +456,14 @@ func TestPoolStaleElsewhere(t *testing.T) {
 	typed.New()
 	_, _ = b.WriteString("x")
 	m.Set(1, 2)
-	was := copyOf(a)
 	p.Put(a)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for range 200 {
 			for i, f := range []func(){
-				func() { New[w5](a) }, func() { New[w5](was) }, func() { String(was, "x") }, func() { a.ID() }, func() { a.Rewind(c) },
+				func() { New[w5](a) }, func() { a.ID() }, func() { a.Rewind(c) },
 				func() { typed.New() }, func() { typed.MakeSlice(1, 1) }, func() { _, _ = b.WriteString("y") }, func() { m.Set(1, 2) },
-				func() { p.Put(a) }, func() { was.Owns("x") },
+				func() { p.Put(a) }, func() { a.Owns("x") },
 			} {
 				if caught(f) == nil {
 					t.Errorf("use %d of an arena that was put back works", i)
@@ -517,7 +488,7 @@ func TestPoolStaleElsewhere(t *testing.T) {
 	wg.Wait()
 }
 
-// TestPoolTables: kits with few and with many types, whose number grows from owner to owner, have a slot for each type,
+// TestPoolTables: states with few and with many types, whose number grows from owner to owner, have a slot for each type,
 // and each type has a chunk of its own.
 func TestPoolTables(t *testing.T) {
 	for _, step := range []int{1, 2, 3, 7, 40, 700} {
@@ -541,9 +512,8 @@ func TestPoolTables(t *testing.T) {
 					reflect.NewAt(u.Type(), v).Elem().Field(0).Set(reflect.ValueOf(new(int)))
 					New[point](a)
 				}
-				a.Stats() // The arena is awake.
 				for _, b := range a.typed {
-					if c := a.probe(b.desc.key); a.mask != 0 && c != &noCursor && c != b.chunk.cursor {
+					if c := a.probe(b.desc.key); a.mask != 0 && c != &noChunk.cursor && c != &b.chunk.cursor {
 						t.Fatalf("%d types: the slot of %s leads elsewhere", n, b.desc.typ)
 					}
 				}

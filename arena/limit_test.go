@@ -94,29 +94,6 @@ func TestLimitForgetsPool(t *testing.T) {
 	}
 }
 
-// TestLimitForgetsParts: the parts of a shared arena have one limit, so that what any of them has spare is no reason to refuse.
-func TestLimitForgetsParts(t *testing.T) {
-	chunked(t)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for _, r := range rounds {
-		a := NewShared()
-		for len(a.parts) < 4 {
-			a.addPart()
-		}
-		a.SetLimit(1_000_000)
-		for _, p := range a.parts {
-			if err := many[[3]int32](&p.Arena, 800_000/12/len(a.parts)); err != nil {
-				t.Fatalf("before %s: %v", r.name, err)
-			}
-		}
-		a.Reset(Keep)
-		if err := r.run(a); err != nil {
-			t.Errorf("%s: %v", r.name, err)
-		}
-		a.Free()
-	}
-}
-
 // TestLimitUsed: an arena uses what its limit allows, in chunks that are as large as it allows.
 func TestLimitUsed(t *testing.T) {
 	chunked(t)
@@ -125,7 +102,7 @@ func TestLimitUsed(t *testing.T) {
 	}
 	for _, k := range kinds {
 		a := k.make()
-		if k.name == "NewFixed" || a.kind == kindShared {
+		if k.name == "NewFixed" || a.shared != nil {
 			a.Free()
 			continue
 		}

@@ -3,8 +3,12 @@
 package arena
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
+	"math/bits"
 	"math/rand/v2"
 	"reflect"
 	"sync/atomic"
@@ -85,11 +89,10 @@ func (m *Map[K, V]) start(op string, a *Arena, hint int) error {
 	}
 	m.life = &heapRecord
 	if a != nil {
-		a.check(op)
-		if a.rec.kind.offHeap() {
-			a.checkEntries(op, reflect.TypeFor[K](), reflect.TypeFor[V]())
+		m.life = a.check(op).rec
+		if a.from.outside {
+			a.from.checkEntries(op, reflect.TypeFor[K](), reflect.TypeFor[V]())
 		}
-		m.life = a.rec
 	}
 	m.a, m.keys = a, keysOf[mapSlot[K, V]]()
 	if m.kind = m.keys.kind; m.kind == hashAny { // Others are not hashed in a row.
@@ -130,18 +133,12 @@ func (m *Map[K, V]) begin() {
 	m.round.Store(m.grown)
 }
 
-// checkEntries panics if keys or values of the types must not live in an off-heap or fixed arena.
-func (a *Arena) checkEntries(op string, key, value reflect.Type) {
+// checkEntries panics if keys or values of the types must not live in an arena outside the Go heap.
+func (f *source) checkEntries(op string, key, value reflect.Type) {
 	for i, t := range []reflect.Type{key, value} {
-		d := describeType(t)
-		if d.path == "" && (a.rec.kind == kindOffHeap || d.flow != typedFlow) {
-			continue
+		if d := describeType(t); !f.takes(d) {
+			f.admit(fmt.Sprintf("%s of a Map[%s, %s], %s", op, key, value, []string{"with keys", "with values"}[i]), d)
 		}
-		op = fmt.Sprintf("%s of a Map[%s, %s], %s", op, key, value, []string{"with keys", "with values"}[i])
-		if a.rec.kind == kindFixed {
-			d.checkFixed(op)
-		}
-		d.checkOffHeap(op)
 	}
 }
 
@@ -454,4 +451,316 @@ func (m *Map[K, V]) loop(op, next string, yield func(K, V) bool) {
 		}
 		u.check(next)
 	}
+}
+
+// tableFor is how many groups and slots n entries need.
+func tableFor(n int) (groups, slots int) {
+	if n <= 8 {
+		return 1, n
+	}
+	groups = 1 << bits.Len(uint(n-1)/7)
+	return groups, groups * 8
+}
+
+// newTable is a table whose slots are not open yet.
+func (m *Map[K, V]) newTable(op string, groups, slots int) (t mapTable[K, V], err error) {
+	if groups > 1 && m.mul == 0 {
+		m.hasher.init()
+	}
+	// The slots come first: they are the most, and without them nothing is taken.
+	if err = t.slots.follow(op, m.a, &m.t.slots, slots, m.spill(), m.use()); err != nil {
+		return t, err
+	}
+	if t.ctrl, err = mapMemory[uint64](op, m.a, groups, true); err != nil {
+		return t, err
+	}
+	if m.kind != hashWord && groups > 1 {
+		if t.hashes, err = mapMemory[uint32](op, m.a, slots, false); err != nil {
+			return t, err
+		}
+	}
+	t.shift = uint8(min(63, 65-bits.Len(uint(groups))))
+	t.serial = m.t.serial + 1
+	return t, nil
+}
+
+// spill is how many segments more than two are open at most while the entries of one segment are moved: the
+// segment itself, and those of entries that lie in another segment than that where they belong: in the old
+// table and in the new one, because full groups lead on to the next, the last one to the first. It is 0 if
+// an iteration may read the old table, so that no segment is used again.
+func (m *Map[K, V]) spill() int {
+	if m.loops.pinned() || m.t.slots.count() == 0 {
+		return 0
+	}
+	groups := max(1, len(m.t.slots.segment(0))/8)
+	return 3 + 2*(m.t.longestRun()/groups)
+}
+
+func (m *Map[K, V]) use() slotUse {
+	return slotUse{scanned: m.keys.scanned, zero: m.keys.scanned || m.keys.direct}
+}
+
+// smallTable is up to how many bytes of slots a table counts as small.
+const smallTable = 16 << 10
+
+// grow makes room for one more entry at least.
+func (m *Map[K, V]) grow(op string) error {
+	groups, slots := len(m.t.ctrl), m.t.slots.len()
+	switch {
+	case groups == 0:
+		return m.firstTable(op, m.firstSlots())
+	case groups == 1 && slots < 8:
+		slots = min(2*slots, 8)
+	case groups > 1 && m.n <= groups*5: // Of the 7 that are taken 2 were full: sweeping will do for a while.
+	default:
+		// Small tables grow by four: all of them together take as much on average, and moving less.
+		by := 4
+		if uintptr(slots)*unsafex.Size[mapSlot[K, V]]() > smallTable {
+			by = 2
+		}
+		groups *= by
+		slots = 8 * groups
+	}
+	if uint(slots) > maxBytes {
+		return outOfMemory("%s: a Map of %d entries", op, m.n+1)
+	}
+	t, err := m.newTable(op, groups, slots)
+	if err != nil {
+		return err
+	}
+	m.tookMemory(op)
+	m.adopt(op, t)
+	return nil
+}
+
+// firstTable makes a row the Map's first table.
+func (m *Map[K, V]) firstTable(op string, slots int) error {
+	use := m.use()
+	s, err := mapMemory[mapSlot[K, V]](op, m.a, slots, use.scanned || use.zero)
+	if err != nil {
+		return err
+	}
+	ctrl, err := mapMemory[uint64](op, m.a, 1, true)
+	if err != nil {
+		return err
+	}
+	m.tookMemory(op)
+	m.t.ctrl, m.t.slots.one, m.t.slots.bits = ctrl, s, uint8(bits.Len(uint(slots-1)))
+	m.t.shift = 63
+	m.t.serial++
+	m.room = slots
+	m.loops.newTable()
+	return nil
+}
+
+// adopt moves the entries to t, which becomes the table.
+func (m *Map[K, V]) adopt(op string, t mapTable[K, V]) {
+	n := m.move(op, &t)
+	if n >= t.most() {
+		m.stale(op)
+	}
+	m.t, m.room = t, t.most()-n
+	m.far = m.keys.direct && uintptr(t.slots.len())*unsafex.Size[mapSlot[K, V]]() >= farTable
+	m.loops.newTable()
+}
+
+// farTable is how many bytes of slots no longer stay near the processor. In less, a wrong guess of
+// it that a key is in its favorite slot costs more than the slot.
+const farTable = 4 << 20
+
+// firstSlots is how many slots the first table has: all eight of a group unless they are large.
+func (m *Map[K, V]) firstSlots() int {
+	return int(min(8, max(1, 256/max(1, unsafex.Size[mapSlot[K, V]]()))))
+}
+
+// move moves all entries to another table, which is empty, and says how many there were. Segments of
+// the old table become those of the new one, unless an iteration may read the old one.
+func (m *Map[K, V]) move(op string, to *mapTable[K, V]) (n int) {
+	from, pinned, use := &m.t, m.loops.pinned(), m.use()
+	for i := range from.slots.count() {
+		slots := from.slots.segment(i)
+		first := i << from.slots.bits
+		for at := first; at < first+len(slots); at += 8 {
+			for e := from.ctrl[at>>3] & fullBits; e != 0; e &= e - 1 {
+				s := &slots[at-first+lowest(e)]
+				h := m.movedHash(at+lowest(e), s, to)
+				v := to.vacancy(h)
+				if v < 0 {
+					m.stale(op)
+				}
+				d := to.slots.open(v, use)
+				if d == nil {
+					m.stale(op)
+				}
+				to.fill(v, h)
+				*d = *s
+				n++
+			}
+		}
+		if !pinned {
+			to.slots.put(slots, use)
+		}
+	}
+	if !to.slots.openAll(use) {
+		m.stale(op)
+	}
+	return n
+}
+
+// movedHash is the hash in another table of the entry in a slot.
+func (m *Map[K, V]) movedHash(at int, s *mapSlot[K, V], to *mapTable[K, V]) uint64 {
+	switch {
+	case to.isRow():
+		return uint64(m.t.tag(at))
+	case m.t.hashes != nil:
+		return uint64(m.t.hashes[at])<<32 | uint64(m.t.tag(at))
+	}
+	return m.fullHash(s.key)
+}
+
+// mapLoops counts the iterations of a Map that are under way, and says whether one of them may look
+// at the present table. Many goroutines may iterate at once.
+type mapLoops struct{ state atomic.Uint64 }
+
+// pinnedTable is the bit of the state that says so. The rest is the count.
+const pinnedTable = 1 << 63
+
+// begin counts an iteration, which reads the present table.
+func (l *mapLoops) begin() {
+	for v := l.state.Load(); !l.state.CompareAndSwap(v, (v+1)|pinnedTable); {
+		v = l.state.Load()
+	}
+}
+
+// end is the end of an iteration. The last one leaves no table pinned.
+func (l *mapLoops) end() {
+	for {
+		v := l.state.Load()
+		n := v - 1
+		if n&^pinnedTable == 0 {
+			n = 0
+		}
+		if l.state.CompareAndSwap(v, n) {
+			return
+		}
+	}
+}
+
+// pinned says whether an iteration may read the present table.
+func (l *mapLoops) pinned() bool { return l.state.Load()&pinnedTable != 0 }
+
+// newTable says that the present table is one that no iteration has seen.
+func (l *mapLoops) newTable() { l.state.And(^uint64(pinnedTable)) }
+
+// Update makes f(old, ok) the value of key, where old is the present value and ok says whether there
+// is one; without one, old is zero. It is the way to count: m.Update(word, func(n int, _ bool) int {
+// return n + 1 }). The key is hashed once, not twice as by Get and Set.
+//
+// f gets a copy of the value, and no pointer into the table, because the table may go before a
+// pointer would. So f may use the Map, and its arena. Update sets the value after f has returned, as
+// [Map.Set] does, whatever f did: an entry that f has deleted is there again, and a value that f has
+// set is overwritten. If f frees, resets or rewinds the memory of the Map, Update panics, as every
+// use of the Map does then. If f panics, the Map stays as f left it.
+//
+// If the Map must grow and there is no memory, Update panics as [Map.Set] does.
+func (m *Map[K, V]) Update(key K, f func(old V, ok bool) V) { must(m.update(key, f)) }
+
+func (m *Map[K, V]) update(key K, f func(old V, ok bool) V) error {
+	const op = "Map.Update"
+	u := m.unseen()
+	u.check(op)
+	h, serial := u.hash(key), u.t.serial
+	at, found := u.seek(key, h)
+	var old V
+	if found {
+		s := u.t.slots.at(at)
+		old = s.value
+	}
+	value := f(old, found)
+	u.check(op) // f may have used the Map and the arena.
+	if u.t.serial != serial {
+		h = u.hash(key)
+	}
+	if at, found = u.seek(key, h); found {
+		u.replace(at, key, value)
+		return nil
+	}
+	return u.insert(op, at, h, key, value)
+}
+
+// GetOrSet returns the value of key. If there is none, it sets value first, as [Map.Set] does; then
+// ok is false.
+func (m *Map[K, V]) GetOrSet(key K, value V) (actual V, ok bool) {
+	actual, ok, err := m.getOrSet(key, value)
+	must(err)
+	return actual, ok
+}
+
+func (m *Map[K, V]) getOrSet(key K, value V) (actual V, ok bool, err error) {
+	const op = "Map.GetOrSet"
+	u := m.unseen()
+	u.check(op)
+	h := u.hash(key)
+	at, found := u.seek(key, h)
+	if found {
+		s := u.t.slots.at(at)
+		return s.value, true, nil
+	}
+	if err = u.insert(op, at, h, key, value); err != nil {
+		return actual, false, err
+	}
+	return value, false, nil
+}
+
+// Without the methods here package encoding/json would write a Map as {}, since it sees no exported
+// field. They copy the entries to a Go map and back, so that the rules for keys and values are
+// json's own, in any version of it. Every program with an arena has that package already:
+// internal/debugmode writes its evidence by it.
+
+// MarshalJSON encodes the Map as package encoding/json encodes a Go map with the same entries: keys
+// are sorted, and must be strings, integers or [encoding.TextMarshaler]; other keys are an error. It
+// copies the entries to the Go heap first, and takes time and memory there in proportion. If a method
+// of a key or a value frees the arena's values, MarshalJSON panics.
+//
+// A copy of a Map, as in json.Marshal(*m), has no such method: encoding/json writes {} for it. Go vet
+// reports the copy.
+func (m *Map[K, V]) MarshalJSON() ([]byte, error) {
+	m.check("Map.MarshalJSON")
+	// A method of a key or a value may free later keys. Then this panic takes the place of the results, or of a panic of
+	// reflect's because json finds a key no more that it has seen.
+	defer m.check("Map.MarshalJSON")
+	entries := make(map[K]V, m.n)
+	maps.Insert(entries, m.All())
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // The caller's encoder does so, unless it is told not to.
+	if err := e.Encode(entries); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+}
+
+// UnmarshalJSON sets the entries of a JSON object, as package encoding/json does in a Go map:
+// entries with other keys stay. The Map must be one of [NewMap]. json.Unmarshal makes a zero Map
+// where it finds a nil *Map, and UnmarshalJSON returns an error for it, because the arena is not
+// known; package arenajson makes a Map in its arena there. Keys are copied to the arena; memory that values point to lies on the Go heap.
+//
+// If the text or a type is wrong, the Map is unchanged. If the arena has no memory, UnmarshalJSON
+// returns an error that errors.Is [offheap.ErrLimit] or [offheap.ErrOutOfMemory], and has set some
+// of the entries.
+func (m *Map[K, V]) UnmarshalJSON(text []byte) error {
+	if m.self == nil {
+		return fmt.Errorf("arena: Map.UnmarshalJSON of a %T that no function of the package made: make it with NewMap before, and unmarshal into it", m)
+	}
+	m.check("Map.UnmarshalJSON")
+	var entries map[K]V
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return err
+	}
+	for k, v := range entries {
+		if err := m.set("Map.UnmarshalJSON", k, v); err != nil {
+			return err
+		}
+	}
+	return nil
 }

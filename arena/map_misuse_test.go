@@ -249,7 +249,6 @@ func TestMapOlderCopy(t *testing.T) {
 	a := NewArena()
 	defer a.Free()
 	olderCopy(t, a, []float64{1, 2, 3})
-	olderCopy(t, a, []any{1, 2, 3})
 	olderCopy(t, a, []uint64{1, 2, 3})
 	olderCopy(t, a, []string{"1", "2", "3"})
 }

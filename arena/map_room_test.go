@@ -123,7 +123,7 @@ func TestMapSegmentsLimit(t *testing.T) {
 // TestMapLargeSlots: a segment of slots above 4 KiB is one group, so entries lie several segments behind the
 // one where they belong. Growing and sweeping find a segment for each of them.
 func TestMapLargeSlots(t *testing.T) {
-	type large [520]uint64
+	type large = [520]uint64
 	for name, a := range map[string]*Arena{"nil": nil, "NewArena": NewArena(), "NewOffHeap": NewOffHeap(Options{})} {
 		c := a.Checkpoint()
 		for round := range 12 {

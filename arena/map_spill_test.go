@@ -19,7 +19,6 @@ func keyOfHash(h uint64) uint64 {
 // TestMapSpill fills Maps with keys whose hashes are chosen: in long runs of full groups, at the end of the table, which
 // goes on at its beginning, and behind many deleted keys. Slots are large, so that a segment is one group.
 func TestMapSpill(t *testing.T) {
-	type large [4096]byte
 	rounds := 60
 	if testing.Short() {
 		rounds = 12
@@ -27,7 +26,7 @@ func TestMapSpill(t *testing.T) {
 	for seed := range uint64(rounds) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		a := NewArena()
-		m := NewMap[uint64, large](a, 0)
+		m := NewMap[uint64, [4096]byte](a, 0)
 		m.hasher = hasher{0, 1}
 		want := make(map[uint64]byte)
 		var keys []uint64
@@ -44,7 +43,7 @@ func TestMapSpill(t *testing.T) {
 			if m.hash(key) != h && !m.t.isRow() {
 				t.Fatalf("seed %d: the hash of %x is %x, want %x", seed, key, m.hash(key), h)
 			}
-			m.Set(key, large{byte(step)})
+			m.Set(key, [4096]byte{byte(step)})
 			if _, ok := want[key]; !ok {
 				keys = append(keys, key)
 			}

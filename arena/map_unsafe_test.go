@@ -45,9 +45,9 @@ func TestUnsafeMap(t *testing.T) {
 		}
 	}
 	small := Cleanup(t, NewWith(Options{Limit: 16 << 10}))
-	v := reflect.New(reflect.TypeFor[Map[int, [1000]int]]()).Interface().(UnsafeMap)
+	v := reflect.New(reflect.TypeFor[Map[int, [520]uint64]]()).Interface().(UnsafeMap)
 	err := v.UnsafeStart(small)
-	key, value := 1, [1000]int{}
+	key, value := 1, [520]uint64{}
 	for ; key < 10 && err == nil; key++ {
 		err = v.UnsafeSet(unsafe.Pointer(&key), unsafe.Pointer(&value))
 	}

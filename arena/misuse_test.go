@@ -98,7 +98,7 @@ func TestUseAfterFree(t *testing.T) {
 				t.Errorf("%s: %s after Free: panic value %v, want an error that names the arena and its place", k.name, what, err)
 			}
 		}
-		if byID(id) != nil {
+		if listed(id) {
 			t.Errorf("%s: a freed arena is found by its ID", k.name)
 		}
 	}
@@ -146,7 +146,7 @@ func TestNilArena(t *testing.T) {
 			t.Errorf("%s on a nil Arena: %v", what, v)
 		}
 	}
-	if a.ID() != 0 || byID(0) != nil || a.Owns(new(int)) || a.Stats() != (Stats{}) {
+	if a.ID() != 0 || listed(0) || a.Owns(new(int)) || a.Stats() != (Stats{}) {
 		t.Error("the nil arena owns something")
 	}
 	if p := Of[node](a).New(); p.name != "" {

@@ -218,7 +218,7 @@ func (w *world) allocate() {
 // die is what happens to the values from the n-th on when they are given up.
 func (w *world) die(n int) {
 	for _, t := range w.live[n:] {
-		t.kept = w.a.noReuse && newDebugState(kindGo) == nil
+		t.kept = w.a.noReuse && newDebugState(&fromGo) == nil
 		if len(w.stale) < 200 {
 			w.stale = append(w.stale, t)
 		} else {
@@ -307,7 +307,7 @@ func model(t *testing.T, workers int, spoils bool) {
 				w := &world{a: k.make(), rng: rng, go_: k.pointers, stale: stale, spoils: spoils, forgets: workers > 1}
 				for i := range steps {
 					w.step()
-					if len(w.live) > 300 || w.a.kind == kindFixed && w.a.Stats().InUse > 2<<20 {
+					if len(w.live) > 300 || w.a.from.fixed && w.a.Stats().InUse > 2<<20 {
 						w.a.Reset(Keep)
 						w.die(0)
 						w.points, w.counts = nil, nil

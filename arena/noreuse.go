@@ -3,15 +3,7 @@
 package arena
 
 import (
-	"fmt"
-	"os"
-	"runtime"
-	"sync"
 	"sync/atomic"
-
-	"github.com/freehold-go/freehold"
-	"github.com/freehold-go/freehold/internal/sanitize"
-	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 // An arena without reuse leaves its memory to the collector. The life of such a chunk:
@@ -28,52 +20,23 @@ import (
 //
 // A chunk costs about a microsecond, so a bump makes its chunks as large as the last rounds were.
 
-// resolve is a's options and the process's: whether a goes without reuse.
-func (a *Arena) resolve(o Options) {
-	switch {
-	case a.kind == kindGo || a.kind == kindShared:
-		a.noReuse = o.NoReuse || freehold.NoReuseMode()
-	case a.kind.offHeap() && freehold.NoReuseMode():
-		sayOffHeapReuses()
-	}
-}
-
-// sayOffHeapReuses reports which arenas FREEHOLD=noreuse leaves as they are.
-var sayOffHeapReuses = sync.OnceFunc(func() {
-	fmt.Fprintln(os.Stderr, "freehold: noreuse: off-heap and fixed arenas reuse their memory all the same, because the collector sees no pointer to it")
-})
-
-// refuseNoReuse panics because the collector cannot have the memory of an off-heap arena.
-func refuseNoReuse(op string) {
-	panic(fmt.Errorf("arena: %s with NoReuse: the memory of off-heap and fixed arenas cannot go to the collector, which sees no pointer to it; use NewWith or another mode", op))
-}
-
-// abandons says whether freed chunks of the arena go to the collector untouched. A debug mode that
-// finds stale values overwrites them instead and keeps them apart.
-func (a *Arena) abandons(m Mode) bool {
-	return (a.noReuse || m == NoReuse) && a.kind == kindGo && !a.debug.apart()
-}
-
-// abandonAll leaves all chunks of a to the collector, and those that are empty to the store.
-func (a *Arena) abandonAll() {
+// abandonAll leaves all chunks to the collector, and those that are empty to the store.
+func (s *state) abandonAll() {
 	var empty *chunk
-	a.each(func(b *bump) {
+	s.each(func(b *bump) {
 		b.look()
 		b.putAside() // The round has no value in an empty chunk, so the store may have it.
 		used := b.abandon(&b.full, nil) + b.abandon(&b.large, nil)
 		if c := b.chunk; c != &noChunk {
 			b.use(&noChunk)
 			used += c.used
-			b.arena().abandonChunk(c, b.flow)
+			s.abandonChunk(c)
 		}
 		b.learn(used)
-		if a.kind == kindFreed {
-			b.remember()
-		}
 		keepUpTo(&b.spareLarge, 0, &empty)
 		keepUpTo(&b.spare, 0, &empty)
 	})
-	a.giveUp(empty)
+	s.release(empty)
 }
 
 // abandon leaves the chunks of a list before end to the collector, and returns how many bytes of
@@ -84,33 +47,21 @@ func (b *bump) abandon(list **chunk, end *chunk) (used uintptr) {
 		if c.used <= maxChunk/4 || list == &b.full {
 			used += c.used
 		}
-		b.arena().abandonChunk(c, b.flow)
+		b.in.abandonChunk(c)
 	}
 	return used
 }
 
-// abandonChunk leaves a chunk to the collector. Slots of the arena that still lead to it find it
-// full.
-func (a *Arena) abandonChunk(c *chunk, f flow) {
-	c.close(f)
-	n := c.bytes()
-	a.rec.held.Add(-n)
-	store.charge(-n)
-	c.disown()
-	drop(c)
-	c.await()
-}
-
 // partChunks makes values with pointers that come after a checkpoint lie in chunks of their own, so
 // that Rewind can leave these to the collector with all that they point to.
-func (a *Arena) partChunks() {
-	if !a.abandons(GiveBack) {
+func (s *state) partChunks() {
+	if !s.abandons(GiveBack) {
 		return
 	}
-	for _, b := range a.typed {
+	for _, b := range s.typed {
 		if b.desc.scan && b.chunk != &noChunk {
 			b.look()
-			b.retire()
+			b.leaveChunk()
 			b.expect, b.round = 0, 0 // What follows has a size of its own.
 		}
 	}
@@ -123,10 +74,10 @@ func (b *bump) abandonSince(m *mark) {
 	var used uintptr
 	c := m.chunk
 	if b.chunk != c || b.full != m.full {
-		b.retire()
+		b.leaveChunk()
 		used = b.abandon(&b.full, m.end())
 	} else if c.used > m.used {
-		b.retire()
+		b.leaveChunk()
 	}
 	if c != &noChunk {
 		used += c.used - m.used
@@ -155,7 +106,7 @@ var lessons [1 << 10]atomic.Uint64
 
 // lesson is the entry of b, or the one that it may take.
 func (b *bump) lesson() (entry *atomic.Uint64, owner uint64) {
-	h := uint64(b.arena().made)*golden ^ uint64(b.flow)
+	h := uint64(b.in.self.made)*golden ^ uint64(b.flow)
 	if b.desc != nil {
 		h ^= uint64(b.desc.key)
 	}
@@ -210,35 +161,10 @@ func (b *bump) plan() (most uintptr) {
 	case b.round < 2*expect:
 		next = expect / 8
 	}
-	if room, ahead, limited := b.arena().rec.room(); limited && next > min(ahead, room/8) {
+	if room, ahead, limited := b.in.rec.room(); limited && next > min(ahead, room/8) {
 		next, share = min(max(b.round/2, ahead), room/8), 4
 	}
 	next = min(max(next, b.first()), maxChunk)
 	b.grow = classOf(next)
 	return min(next/share, maxChunk/4)
-}
-
-// proven keeps chunks without pointers that the collector has proved unreachable, for arenas
-// without reuse, for some seconds.
-var proven chunkStore
-
-// leastProven is the size from which on a chunk is worth a finalizer.
-const leastProven = 64 << 10
-
-// await makes the chunk's memory come back when no pointer into it is left. The race detector would
-// report races between those who used the memory before and those who use it then, because nothing
-// that it sees orders them.
-func (c *chunk) await() {
-	if c.desc != nil || c.size < leastProven || sanitize.Race {
-		return
-	}
-	class, dirty := c.class, c.dirty
-	first := unsafex.As[uint64](c.base)
-	runtime.SetFinalizer(first, nil) // One of the program's, on the first value, would end the process.
-	runtime.SetFinalizer(first, func(first *uint64) {
-		c := newChunk(nil, class, unsafex.PtrOf(first), classBytes(class))
-		c.dirty = dirty
-		index.add(c)
-		proven.put(c)
-	})
 }

@@ -67,45 +67,6 @@ func TestNoReuseLimitUsed(t *testing.T) {
 	}
 }
 
-// tangle has an interior pointer, which makes DeepClone begin again, and perhaps a part that it
-// refuses.
-type tangle struct {
-	all    [4]int
-	inside *int
-	refuse chan int
-}
-
-func newTangle() *tangle {
-	v := &tangle{}
-	v.inside = &v.all[2]
-	return v
-}
-
-// TestNoReuseFailedClones: DeepClone takes memory that it has cut in vain again, so that a failed
-// copy costs an arena without reuse no chunk and keeps nothing alive.
-func TestNoReuseFailedClones(t *testing.T) {
-	chunked(t)
-	for _, refused := range []bool{false, true} {
-		a := NewWith(Options{NoReuse: true})
-		many[tangle](a, 10_000) // The next round begins with one chunk for as many.
-		a.Reset(Keep)
-		v := newTangle()
-		if refused {
-			v.refuse = make(chan int)
-		}
-		for range 1000 {
-			c, err := tryDeepClone(a, v)
-			if (err != nil) != refused || err == nil && c.inside != &c.all[2] {
-				t.Fatalf("%v: %+v", err, c)
-			}
-		}
-		if s := a.Stats(); s.Chunks > 3 {
-			t.Errorf("after 1000 copies, refused: %v, the arena holds %+v", refused, s)
-		}
-		a.Free()
-	}
-}
-
 // TestPutSharedNoReuse: Put of a shared arena in a Pool without reuse leaves to the collector what
 // others make in the arena until its very end.
 func TestPutSharedNoReuse(t *testing.T) {

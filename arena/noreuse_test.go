@@ -150,10 +150,10 @@ func noReuseWays() []noReuseWay {
 // skipApart skips a test if a debug mode overwrites freed values in order to find their use.
 func skipApart(t *testing.T) {
 	t.Helper()
-	if newDebugState(kindGo).apart() {
+	if newDebugState(&fromGo).apart() {
 		t.Skip("the debug mode overwrites what is given up")
 	}
-	if newDebugState(kindGo) != nil {
+	if newDebugState(&fromGo) != nil {
 		t.Skip("a sampled value is inaccessible when it is given up")
 	}
 }
@@ -219,7 +219,7 @@ func TestNoReuseTakesNothing(t *testing.T) {
 
 // TestNoReuseStats: chunks that were left to the collector count nowhere.
 func TestNoReuseStats(t *testing.T) {
-	if freehold.HeapMode() || newDebugState(kindGo).apart() {
+	if freehold.HeapMode() || newDebugState(&fromGo).apart() {
 		t.Skip("arenas have no chunks of their own")
 	}
 	for _, shared := range []bool{false, true} {
@@ -305,7 +305,7 @@ func TestNoReuseProven(t *testing.T) {
 		t.Skip("no chunk comes back")
 	}
 	const size = 777_777
-	k := shelf{nil, classOf(size + goHeader)}
+	k := shelf{nil, byteFlow, classOf(size + goHeader)}
 	a := NewWith(Options{NoReuse: true})
 	stale := MakeSlice[byte](a, size, size)
 	stale[0], stale[size-1] = 'a', 'z'
@@ -349,7 +349,7 @@ func TestNoReuseProven(t *testing.T) {
 // TestNoReuseFollowsRounds: a small round after a large one takes no large chunks, and equal rounds
 // take one chunk a type.
 func TestNoReuseFollowsRounds(t *testing.T) {
-	if freehold.HeapMode() || newDebugState(kindGo).apart() {
+	if freehold.HeapMode() || newDebugState(&fromGo).apart() {
 		t.Skip("arenas have no chunks of their own")
 	}
 	round := func(a *Arena, n int) Stats {
@@ -434,8 +434,7 @@ func TestNoReuseRefused(t *testing.T) {
 // TestLessonsOfOneBucket: four places of a program that want the same entries keep what they have learned.
 func TestLessonsOfOneBucket(t *testing.T) {
 	a := new(Arena)
-	b := &bump{tie: new(tie)}
-	b.tie.arena.Store(a)
+	b := &bump{in: &state{self: a}}
 	bucket := func() int {
 		entry, _ := b.lesson()
 		for i := range lessons {

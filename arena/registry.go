@@ -5,70 +5,17 @@ package arena
 import (
 	"cmp"
 	"fmt"
-	"runtime"
+	"math"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"weak"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
+	"github.com/freehold-go/freehold/internal/unsafex"
+	"github.com/freehold-go/freehold/offheap"
 )
-
-// A record describes an arena that is not freed, also after the program has dropped it.
-type record struct {
-	id    atomic.Uint64 // 0 while a Pool has the record.
-	arena weak.Pointer[Arena]
-	kit   weak.Pointer[kit] // In place of arena, if the arena had a kit when it started.
-	made  uintptr           // The program counter of the call that made it.
-	kind  kind
-	held  atomic.Int64    // Bytes in chunks.
-	limit atomic.Int64    // Of held; 0 for none.
-	lost  int64           // What held was when the record was struck off; guarded by the shard's lock.
-	stack debugmode.Stack // The calls that made it, in the debug mode leaks.
-
-	over    atomic.Bool         // A shared arena was freed.
-	refused atomic.Pointer[any] // The first panic of offheap when the arena freed a chunk; see tellLate.
-
-	// Here and not in the Arena, so that an older copy that is written over it does not bring an
-	// earlier round back.
-	round   atomic.Uint64           // Checkpoint, Rewind, Reset and Free count it up.
-	history atomic.Pointer[history] // Of the rounds, once there was a checkpoint.
-}
-
-// heapRecord stands for the Go heap, as the arena that a nil *Arena is.
-var heapRecord = record{kind: kindHeap}
-
-// name is what messages call the arena.
-func (a *Arena) name() string {
-	if a == nil {
-		return "the Go heap"
-	}
-	return fmt.Sprintf("arena %d", a.id)
-}
-
-// String names a and its kind, and says how many bytes it holds in chunks, or that it was freed. Many goroutines may call it
-// while one uses a.
-func (a *Arena) String() string {
-	switch {
-	case a == nil:
-		return "the Go heap (a nil Arena)"
-	case a.rec == nil:
-		return "an Arena that no function of the package made"
-	case a.self != a:
-		return "a copy of " + a.name()
-	case !a.rec.serves(a.id):
-		return a.name() + " (freed)"
-	}
-	return fmt.Sprintf("%s (%s, %d bytes held)", a.name(), kindNames[a.rec.kind], a.rec.held.Load())
-}
-
-// serves reports whether the record is that of the arena with that ID, which is not freed.
-func (r *record) serves(id uint64) bool {
-	s := shardOf(id)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.find(id) == r
-}
 
 // registry finds records by ID. Records of arenas on Go memory that the collector took are struck
 // off when the registry has doubled, and when a caller asks.
@@ -79,59 +26,51 @@ var registry struct {
 	shards    [16]registryShard
 }
 
+// A registryShard has the records of some IDs, as a ring.
 type registryShard struct {
-	mu     sync.Mutex
-	recent [64]*record        // Most arenas live for a request, and to store a word costs less than to change a map.
-	byID   map[uint64]*record // Those whose place in recent is taken.
-	prune  int                // Length of byID at which to look for arenas that are gone.
+	mu    sync.Mutex
+	ring  *record // Any of them.
+	count int
+	prune int // The count at which to look for arenas that are gone.
 }
 
 func shardOf(id uint64) *registryShard { return &registry.shards[id%uint64(len(registry.shards))] }
 
-// place is where the record with an ID lies in recent, if it lies there.
-func (s *registryShard) place(id uint64) **record {
-	return &s.recent[id/uint64(len(registry.shards))%uint64(len(s.recent))]
-}
-
-// find is the record with an ID, or nil. The caller holds the lock.
-func (s *registryShard) find(id uint64) *record {
-	if r := *s.place(id); r != nil && r.id.Load() == id {
-		return r
+// each calls f for each record, which f may strike off. The caller holds the lock.
+func (s *registryShard) each(f func(r *record)) {
+	for r, n := s.ring, s.count; n > 0; n-- {
+		next := r.next
+		f(r)
+		r = next
 	}
-	return s.byID[id]
 }
 
 // add enters a record. The caller holds the lock.
-func (s *registryShard) add(id uint64, r *record) {
-	at := s.place(id)
-	if *at == nil || s.pruned(*at) {
-		*at = r
-		return
-	}
-	if s.byID == nil {
-		s.byID, s.prune = make(map[uint64]*record), 64
-	}
-	s.byID[id] = r
-	if len(s.byID) >= s.prune {
+func (s *registryShard) add(r *record) {
+	if s.count++; s.count >= max(s.prune, 64) {
 		s.pruneLocked()
-		s.prune = max(64, 2*len(s.byID))
+		s.prune = 2 * s.count
 	}
+	if r.next, r.prev = r, r; s.ring != nil {
+		r.next, r.prev = s.ring, s.ring.prev
+		r.prev.next, r.next.prev = r, r
+	}
+	s.ring = r
 }
 
-// strike strikes a record off, and says whether it was there. The caller holds the lock.
-func (s *registryShard) strike(id uint64, r *record) bool {
-	if at := s.place(id); *at == r {
-		*at = nil
-		return true
+// strike strikes a record off that is in the ring. The caller holds the lock.
+func (s *registryShard) strike(r *record) {
+	s.count--
+	if s.ring = r.next; s.ring == r {
+		s.ring = nil
 	}
-	there := s.byID[id] == r
-	delete(s.byID, id)
-	return there
+	r.prev.next, r.next.prev = r.next, r.prev
+	r.next, r.prev = nil, nil
 }
 
 // register gives a its ID and a record.
-func register(a *Arena) {
-	r := &record{kind: a.kind, arena: weak.Make(a)}
+func (a *Arena) register() {
+	r := &record{from: a.from, state: weak.Make(a.state)}
 	if r.leaks() {
 		r.stack = debugmode.Callers(0)
 	}
@@ -148,77 +87,44 @@ func (a *Arena) enroll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r.made = a.made
-	s.add(a.id, r)
+	s.add(r)
 }
 
-// living is the arena, or nil if the collector took it. The caller holds the lock of the record's
-// shard, or uses the arena: once the record is struck off, the kit can belong to the next arena.
-func (r *record) living() *Arena {
-	if r.kit == (weak.Pointer[kit]{}) {
-		return r.arena.Value()
-	}
-	if k := r.kit.Value(); k != nil {
-		return k.tie.arena.Load()
-	}
-	return nil
-}
+// alive reports whether the collector has not taken the arena.
+func (r *record) alive() bool { return r.state.Value() != nil }
 
 // pruneLocked strikes off arenas that the collector took. Their memory is the Go heap's again;
 // off-heap memory is not, and its records stay, as leaks.
 func (s *registryShard) pruneLocked() {
-	for i, r := range s.recent {
-		if r != nil && s.pruned(r) {
-			s.recent[i] = nil
+	s.each(func(r *record) {
+		if !r.alive() && !r.from.outside {
+			r.forget()
+			s.strike(r)
 		}
-	}
-	for id, r := range s.byID {
-		if s.pruned(r) {
-			delete(s.byID, id)
-		}
-	}
-}
-
-// pruned reports whether the caller must strike r off because the collector took its arena.
-func (s *registryShard) pruned(r *record) bool {
-	if r.living() != nil || r.kind.offHeap() {
-		return false
-	}
-	r.forget()
-	return true
+	})
 }
 
 // forget takes the bytes of a record that is struck off out of the sums, and counts its arena.
 func (r *record) forget() {
-	if r.kind == kindGo || r.kind == kindShared {
+	if r.from.onGo() {
 		registry.forgotten.Add(1)
 		registry.places.add(r.id.Load(), r.made)
 	}
-	if r.kind != kindHeap {
-		r.lost = r.held.Load()
-		store.charge(-r.lost)
+	if !r.from.single {
+		store.charge(-r.held.Load())
 	}
 }
 
-// unregister strikes off the record of an arena that was freed. The record may be gone: a finalizer
-// of the Arena itself sees it after the collector has found it, and can use and free it all the
-// same. The bytes that it had when it was struck off have left the sums twice then.
-func unregister(r *record) (struck bool) {
+// unregister strikes off the record of an arena that was freed.
+func unregister(r *record) {
 	r.noLeak()
-	id := r.id.Load()
-	s := shardOf(id)
+	s := shardOf(r.id.Load())
 	s.mu.Lock()
-	struck = !s.strike(id, r)
-	if r.lost != 0 {
-		store.charge(r.lost)
-		r.lost = 0
+	if r.next != nil {
+		s.strike(r)
 	}
 	s.mu.Unlock()
-	return struck
 }
-
-func (k kind) offHeap() bool { return k == kindOffHeap || k == kindFixed }
-
-var kindNames = [...]string{"freed", "shared", "Go memory", "off-heap", "fixed", "Go heap"}
 
 // ID is a number that no other arena of the process has or had. The nil arena's ID is 0.
 func (a *Arena) ID() uint64 {
@@ -229,19 +135,25 @@ func (a *Arena) ID() uint64 {
 	return a.id
 }
 
-// byID returns the arena with that ID. It returns nil if the arena was freed or collected, or if
-// there never was one. The registry does not keep arenas alive, because the collector must free a
-// dropped arena on Go memory. Values do not keep their arena alive either: they keep their chunks,
-// which the collector scans as values only.
-func byID(id uint64) *Arena {
-	s := shardOf(id)
+// String names a and its kind, and says how many bytes it holds in chunks, or that it was freed. Many goroutines may call it
+// while one uses a.
+func (a *Arena) String() string {
+	switch {
+	case a == nil:
+		return "the Go heap (a nil Arena)"
+	case a.id == 0:
+		return "an Arena that no function of the package made"
+	}
+	s := shardOf(a.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := s.find(id)
-	if r == nil {
-		return nil
-	}
-	return r.living()
+	text := a.name() + " (freed)"
+	s.each(func(r *record) {
+		if r.id.Load() == a.id {
+			text = fmt.Sprintf("%s (%s, %d bytes held)", a.name(), r.from.name, r.held.Load())
+		}
+	})
+	return text
 }
 
 // Info describes an arena that is not freed.
@@ -269,7 +181,7 @@ func (i Info) String() string {
 // dropped leaves the list when the collector has found it.
 func List() (list []Info) {
 	eachRecord(func(r *record, leaked bool) {
-		list = append(list, Info{ID: r.id.Load(), Kind: kindNames[r.kind], Made: r.place(), Held: r.held.Load(), Leaked: leaked, Stack: r.stack.String()})
+		list = append(list, Info{ID: r.id.Load(), Kind: r.from.name, Made: r.place(), Held: r.held.Load(), Leaked: leaked, Stack: r.stack.String()})
 	})
 	slices.SortFunc(list, func(x, y Info) int { return cmp.Compare(x.ID, y.ID) })
 	return list
@@ -282,25 +194,275 @@ func eachRecord(f func(r *record, leaked bool)) {
 		s := &registry.shards[i]
 		s.mu.Lock()
 		s.pruneLocked()
-		for _, r := range s.recent {
-			if r != nil {
-				f(r, r.living() == nil)
-			}
-		}
-		for _, r := range s.byID {
-			f(r, r.living() == nil)
-		}
+		s.each(func(r *record) { f(r, !r.alive()) })
 		s.mu.Unlock()
 	}
 }
 
-// place is where the arena was made.
-func (r *record) place() string { return placeOf(r.made) }
+// A ForgottenPlace is a call that made arenas on Go memory that the collector took without Free.
+type ForgottenPlace struct {
+	Made   string // Function, file and line of the call, as in Info.
+	Arenas uint64 // That were made there and died without Free so far.
+}
 
-func (a *Arena) place() string { return placeOf(a.made) }
+// ForgottenPlaces lists the places that made the arenas that [Totals] counts as Forgotten, those
+// with the most arenas first. It needs no debug mode. An arena without Free is no mistake; with
+// Free its memory is reused, and does not wait for the collector. If there are more than 1024
+// places, arenas of the later ones count as made at "other places".
+func ForgottenPlaces() []ForgottenPlace {
+	eachRecord(func(*record, bool) {}) // Finds those that the collector took meanwhile.
+	p := &registry.places
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	byName := make(map[string]uint64, len(p.count)) // Calls that were inlined share a place.
+	for pc, n := range p.count {
+		byName[placeOf(pc)] += n
+	}
+	if p.others > 0 {
+		byName["other places"] = p.others
+	}
+	list := make([]ForgottenPlace, 0, len(byName))
+	for name, n := range byName {
+		list = append(list, ForgottenPlace{name, n})
+	}
+	slices.SortFunc(list, func(x, y ForgottenPlace) int {
+		return cmp.Or(cmp.Compare(y.Arenas, x.Arenas), cmp.Compare(x.Made, y.Made))
+	})
+	return list
+}
 
-// placeOf names the place of a call.
-func placeOf(pc uintptr) string {
-	f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-	return fmt.Sprintf("%s at %s:%d", f.Function, f.File, f.Line)
+// mostPlaces bounds the memory for places.
+const mostPlaces = 1024
+
+// forgottenPlaces counts arenas by the program counter of the call that made them.
+type forgottenPlaces struct {
+	mu      sync.Mutex
+	count   map[uintptr]uint64
+	others  uint64
+	watches []*watch
+}
+
+// A watch gathers the places of arenas with IDs above a number.
+type watch struct {
+	after uint64
+	made  []uintptr
+}
+
+// watch gathers the places of the arenas with IDs above a number that are forgotten until the caller
+// calls end, which returns them.
+func (p *forgottenPlaces) watch(after uint64) (end func() []uintptr) {
+	w := &watch{after: after}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watches = append(p.watches, w)
+	return func() []uintptr {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.watches = slices.DeleteFunc(p.watches, func(o *watch) bool { return o == w })
+		return w.made
+	}
+}
+
+// add counts the arena with that ID, which the call at pc made.
+func (p *forgottenPlaces) add(id uint64, pc uintptr) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.watches {
+		if id > w.after {
+			w.made = append(w.made, pc)
+		}
+	}
+	if p.count == nil {
+		p.count = make(map[uintptr]uint64)
+	}
+	if _, known := p.count[pc]; !known && len(p.count) == mostPlaces {
+		p.others++
+		return
+	}
+	p.count[pc]++
+}
+
+// noteCheckpoint begins a period.
+func (r *record) noteCheckpoint(serial uint64) {
+	h := r.history.Load()
+	if h == nil {
+		h = &history{begun: r.round.Load()} // Each earlier round was ended by a Reset.
+		r.history.Store(h)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.marks = append(h.marks, period{serial: serial, noted: r.round.Add(1)})
+}
+
+// noteRewind ends the values made since a checkpoint.
+func (r *record) noteRewind(serial uint64) {
+	h := r.history.Load()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := sort.Search(len(h.marks), func(i int) bool { return h.marks[i].serial > serial })
+	h.marks = h.marks[:n]
+	h.freed = r.round.Add(1)
+	h.marks[n-1].rewound = h.freed
+}
+
+// noteReset ends all that was made. Free does the same.
+func (r *record) noteReset() {
+	h := r.history.Load()
+	if h == nil {
+		r.round.Add(1)
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.begun, h.marks = r.round.Add(1), h.marks[:0]
+}
+
+// since says how the values that the arena made in a round were freed: "reset", "rewound", or "" if
+// the arena still has them. now is the present round.
+func (r *record) since(made uint64) (how string, now uint64) {
+	now = r.round.Load() // Before the history: the first checkpoint makes that, and then begins a round.
+	h := r.history.Load()
+	if h == nil { // Each later round was begun by a Reset, or by Free.
+		if now != made {
+			how = "reset"
+		}
+		return how, now
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := sort.Search(len(h.marks), func(i int) bool { return h.marks[i].noted > made })
+	switch {
+	case made < h.begun:
+		how = "reset"
+	case n > 0 && made < h.marks[n-1].rewound:
+		how = "rewound"
+	}
+	return how, r.round.Load()
+}
+
+// freedSince says how the arena freed values since a round: "reset", "rewound", or "" if it freed
+// none. now is the round to note for memory that was taken in the meantime. In a shared arena another
+// goroutine may have begun rounds before and after that, so it is not known which of them made the memory.
+func (r *record) freedSince(round uint64) (how string, now uint64) {
+	if r.round.Load() == round {
+		return "", round
+	}
+	h := r.history.Load()
+	if h == nil { // As in since.
+		return "reset", r.round.Load()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case round < h.begun:
+		how = "reset"
+	case round < h.freed:
+		how = "rewound"
+	}
+	return how, r.round.Load()
+}
+
+// A Round is a moment in the life of an arena. Code that keeps memory of an arena from call to call,
+// as a container or a decoder does, notes the Round when it takes memory, and asks Ended before it
+// uses the memory again. The zero Round never ends. [Builder] and [Map] do this by themselves.
+type Round struct {
+	life *record
+	at   uint64
+}
+
+// Round returns the present round of a. It panics if a was freed. The round of a nil Arena never
+// ends.
+func (a *Arena) Round() Round {
+	if a == nil {
+		return Round{}
+	}
+	a.check("Round")
+	return Round{a.rec, a.rec.round.Load()}
+}
+
+// Ended reports how the arena freed the values that it made in the round: "reset", which may have
+// been Free, "rewound", or "" if it has not freed them. It takes some nanoseconds. In a shared arena
+// a round that is noted before memory is taken, and has not ended afterwards, is the memory's, unless
+// another goroutine noted a checkpoint in between: then it says nothing about a Rewind to that one.
+func (r Round) Ended() (how string) {
+	if r.life == nil || r.life.round.Load() == r.at {
+		return ""
+	}
+	how, _ = r.life.since(r.at)
+	return how
+}
+
+// charge counts n more bytes, or says that the limit forbids them.
+func (r *record) charge(n int64) error {
+	if !r.fits(n) {
+		return r.beyond(n)
+	}
+	return nil
+}
+
+// fits counts n more bytes, unless the limit forbids them.
+func (r *record) fits(n int64) bool {
+	if l := r.limit.Load(); l > 0 && r.held.Load()+n > l {
+		return false
+	}
+	r.held.Add(n)
+	return true
+}
+
+// aheadShare is the share of a limit that plans of arenas without reuse may fill ([bump.plan]).
+// Half of the distance between two classes of chunks: a block that fits the limit is hardly refused
+// for it.
+const aheadShare = 16
+
+// room is how many more bytes the limit allows, if there is one, and how many of them plans may
+// take.
+func (r *record) room() (n, ahead uintptr, limited bool) {
+	l, held := r.limit.Load(), r.held.Load()
+	return bytesWithin(l - held), bytesWithin(l/aheadShare - held), l > 0
+}
+
+// bytesWithin is n as a uintptr, or the nearest there is: on 32-bit systems a limit may exceed all
+// addresses.
+func bytesWithin(n int64) uintptr { return uintptr(min(uint64(max(n, 0)), math.MaxUint)) }
+
+// modest is the class for a chunk to fill, or a smaller one if a quarter of what the limit leaves is
+// less: classes grow over rounds, and one type's chunk must not take what other types need.
+func (r *record) modest(class uint8) uint8 {
+	if room, _, limited := r.room(); limited && classBytes(class) > room/4 {
+		return classOf(room / 4)
+	}
+	return class
+}
+
+// beyond is the error for n bytes that do not fit.
+func (r *record) beyond(n int64) error {
+	return fmt.Errorf("arena: %d more bytes for arena %d, which was made by %s; %d of at most %d are taken: Reset it, or raise the limit with SetLimit: %w",
+		n, r.id.Load(), r.place(), r.held.Load(), r.limit.Load(), offheap.ErrLimit)
+}
+
+// noteLeak says what would be lost if the process ended now, if the arena must be freed and the
+// mode asks for it.
+func (r *record) noteLeak() {
+	if !r.leaks() {
+		return
+	}
+	leakNotes.Lock()
+	defer leakNotes.Unlock()
+	debugmode.Add(debugmode.Block{Addr: unsafex.Addr(r), Size: uintptr(r.held.Load()), Owner: "arena", Arena: r.id.Load(),
+		Type: r.from.name, Alloc: r.stack, Leak: true, Whole: true})
+}
+
+// leakNotes orders the notes: that of the last part of a shared arena has the present size.
+var leakNotes sync.Mutex
+
+// leaks says whether the arena counts as a leak until it is freed.
+func (r *record) leaks() bool {
+	return r.from.outside && debugmode.On() && debugmode.Current().Leaks
+}
+
+// noLeak takes it back.
+func (r *record) noLeak() {
+	if r.leaks() {
+		debugmode.Forget(unsafex.Addr(r))
+	}
 }

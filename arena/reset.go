@@ -3,9 +3,9 @@
 package arena
 
 import (
-	"fmt"
+	"sort"
 
-	"github.com/freehold-go/freehold/internal/owner"
+	"github.com/freehold-go/freehold/internal/invariants"
 )
 
 // Free frees all values of a and reuses their memory at once. The program must not use a value
@@ -20,126 +20,47 @@ func (a *Arena) Free() {
 
 // free frees all values of a and ends it. op is what did it.
 func (a *Arena) free(op string, m Mode) {
-	if a.debug != nil {
-		defer a.begin(op).done()
+	s := a.check(op)
+	if s.debug != nil {
+		defer s.begin(op).done()
 	}
-	a.check(op)
-	if a.kind == kindShared {
-		a.freeShared(op, m)
-		return
+	in, lock := a.lock(op)
+	defer lock.unlock()
+	in.end(op, m)
+	if lock != nil {
+		lock.freed.Store(true)
 	}
-	a.end(op, m)
-	unregister(a.rec)
-	a.tellLate()
-}
-
-// tellLate panics with what offheap has found when the arena freed chunks: that it could not free one
-// of them, or the damage of other blocks. Nothing is left to do then.
-func (a *Arena) tellLate() {
-	if a.off == nil {
-		return
-	}
-	if v := a.rec.refused.Swap(nil); v != nil {
-		panic(*v)
-	}
-	owner.TellLate()
+	unregister(s.rec)
+	s.tellLate()
 }
 
 // end gives everything back and makes every later use panic. op is what did it.
-func (a *Arena) end(op string, m Mode) {
-	if a.asleep() {
-		a.wake()
-	}
-	a.giveUpValues(op, 0)
-	a.checkChunks()
-	abandons := a.abandons(m)
-	a.retire(op)
-	a.dropMaps()
-	if abandons {
-		a.abandonAll()
+func (s *state) end(op string, m Mode) {
+	s.freeValues(op, 0)
+	s.checkChunks()
+	s.dropMaps()
+	if s.abandons(m) {
+		s.abandonAll()
+		s.each((*bump).remember)
 	} else {
 		var out *chunk
 		room := int64(0)
-		a.each(func(b *bump) { b.giveBack(0, &room, &out) })
-		a.giveUp(out)
+		s.each(func(b *bump) { b.giveBack(0, &room, &out) })
+		s.release(out)
 	}
-	clear(a.typed)
-	a.typed, a.byDesc, a.marks = nil, nil, nil
-	a.noteEnd()
+	clear(s.typed)
+	s.typed, s.byDesc, s.marks = nil, nil, nil
+	s.noteEnd()
+	s.put = op == opPut
+	s.retire()
 }
 
-// retire makes every later use of the arena panic. op is what did it.
-func (a *Arena) retire(op string) {
-	a.kind, a.put = kindFreed, op == opPut
-	a.outdate()
-	a.rec.noteReset()
-	a.closeSlots()
-	a.text = &noCursor
-}
-
-// each calls f for every bump.
-func (a *Arena) each(f func(*bump)) {
-	if a.asleep() {
-		a.wake()
-	}
-	f(a.words)
-	f(a.bytes)
-	for _, b := range a.typed {
-		f(b)
-	}
-}
-
-// eachType calls f with the description of each type that has chunks of its own.
-func (a *Arena) eachType(f func(desc any)) {
-	for _, b := range a.typed {
-		if b.chunk != &noChunk || b.full != nil || b.large != nil || b.spare != nil || b.spareLarge != nil {
-			f(b.desc)
-		}
-	}
-}
-
-// A Mode decides the next owner of an arena's chunks after [Arena.Reset]: one of the constants below,
-// or the result of [KeepUpTo]. Reset panics if it gets any other negative number.
-type Mode int64
-
-// The modes of Reset, beside [KeepUpTo].
-const (
-	// Keep leaves all chunks with the arena, so the next round allocates nothing. Small chunks of one
-	// kind are exchanged for one chunk of their size.
-	Keep Mode = 1<<63 - 1
-	// GiveBack moves all chunks to the store, where any arena finds them. After some seconds they
-	// go to the collector.
-	GiveBack Mode = 0
-	// NoReuse leaves all chunks to the collector, neither wiped nor reused. A value that is still
-	// in use does not change, and its chunk lives as long as a pointer leads into it. The next
-	// round allocates new chunks, as large as those of the last rounds. Off-heap and fixed arenas,
-	// whose memory the collector does not see, panic. [Options] and [Pool] have a field for arenas
-	// that always do so; the word noreuse of FREEHOLD is for all arenas on Go memory.
-	//
-	// A finalizer takes over chunks of 64 KiB and more without pointers, once the collector has
-	// proved that no pointer leads into them. Go runs all finalizers in one goroutine, so a
-	// finalizer of the program that blocks keeps all such chunks. A cleanup (runtime.AddCleanup) of
-	// a value in such a chunk does not run while arenas take the chunk over, but when they no
-	// longer use it.
-	NoReuse Mode = -1
-)
-
-// KeepUpTo leaves chunks of up to n bytes with the arena and moves the others to the store.
-func KeepUpTo(n int64) Mode {
-	if n < 0 {
-		panic(fmt.Errorf("arena: KeepUpTo: negative number of bytes %d", n))
-	}
-	return Mode(n)
-}
-
-// keep is how many bytes of chunks stay with the arena.
-func (m Mode) keep() int64 { return max(0, int64(m)) }
-
-// check panics if m is no mode.
-func (m Mode) check(op string) {
-	if m < 0 && m != NoReuse {
-		panic(fmt.Errorf("arena: %s with mode %d: a mode is Keep, GiveBack, NoReuse or the result of KeepUpTo", op, int64(m)))
-	}
+// retire makes every later use of the arena panic.
+func (s *state) retire() {
+	s.rec.noteReset()
+	clear(s.table) // Neither the Arena nor a copy keeps a chunk alive.
+	s.self.close()
+	s.self = nil
 }
 
 // Reset frees all values of a, as [Arena.Free] does, but a can be used again.
@@ -147,53 +68,49 @@ func (a *Arena) Reset(m Mode) {
 	if a == nil {
 		return
 	}
-	if a.debug != nil {
-		defer a.begin("Reset").done()
+	s := a.check("Reset")
+	if s.debug != nil {
+		defer s.begin("Reset").done()
 	}
-	a.check("Reset")
 	m.check("Reset")
-	if m == NoReuse && a.off != nil {
+	if m == NoReuse && s.from.outside {
 		refuseNoReuse("Reset")
 	}
-	if a.kind == kindShared {
-		a.resetShared(m)
-		return
-	}
-	a.reset("Reset", m)
-	a.rec.noteReset()
-	a.tellLate()
+	in, lock := a.lock("Reset")
+	defer lock.unlock()
+	in.reset("Reset", m)
+	in.rec.noteReset()
+	in.tellLate()
 }
 
-// reset returns how many of the bytes to keep were not needed. op is what did it.
-func (a *Arena) reset(op string, m Mode) int64 {
-	a.giveUpValues(op, 0)
-	a.changed()
-	clear(a.marks)
-	a.marks = a.marks[:0]
-	if a.kind == kindHeap {
-		a.dischargeHeap(0)
-		return m.keep()
-	}
-	if a.abandons(m) {
-		a.dropMaps()
-		a.abandonAll()
-		a.checkChunks()
-		return m.keep()
+// reset frees all values. op is what did it.
+func (s *state) reset(op string, m Mode) {
+	s.freeValues(op, 0)
+	clear(s.marks)
+	s.marks = s.marks[:0]
+	switch {
+	case s.from.single:
+		s.dischargeHeap(0)
+		return
+	case s.abandons(m):
+		s.dropMaps()
+		s.abandonAll()
+		s.checkChunks()
+		return
+	case s.from.fixed:
+		m = Keep
 	}
 	keep := m.keep()
-	if a.debug.apart() {
+	if s.debug.apart() {
 		keep = 0 // Freed chunks are quarantined.
-	} else if a.kind == kindFixed {
-		keep = Keep.keep()
 	}
 	var out *chunk
-	room := keep - a.rec.held.Load()
-	a.each(func(b *bump) { keep = b.giveBack(keep, &room, &out) })
-	a.giveUp(out)
-	a.takeBackMaps(0)
-	keep = a.keepMaps(keep)
-	a.checkChunks()
-	return keep
+	room := keep - s.rec.held.Load()
+	s.each(func(b *bump) { keep = b.giveBack(keep, &room, &out) })
+	s.release(out)
+	s.takeBackMaps(0)
+	s.keepMaps(keep)
+	s.checkChunks()
 }
 
 // giveBack empties all chunks of the bump, keeps the largest up to keep bytes, moves the others to
@@ -216,50 +133,16 @@ func (b *bump) giveBack(keep int64, room *int64, out **chunk) int64 {
 	return keep
 }
 
-// simple reports whether the current chunk is the only one with values, no spare one is larger, and no
-// debug mode samples values.
-func (b *bump) simple() bool {
-	return b.chunk != &noChunk && b.full == nil && b.large == nil && (b.spare == nil || b.spare.class <= b.chunk.class) && b.arena().debug == nil
-}
-
-// reuse empties the current chunk.
-func (b *bump) reuse(c *chunk) {
-	c.close(b.flow)
-	c.rewind(b.flow, 0)
-	b.open(c)
-	b.setFloor(0)
-}
-
-// empty makes all chunks of the bump spare ones.
-func (b *bump) empty() {
-	b.look()
-	b.retire()
-	b.emptyUntil(&b.full, nil, &b.spare)
-	b.emptyUntil(&b.large, nil, &b.spareLarge)
-}
-
-// spares counts the spare chunks and their bytes.
-func (b *bump) spares() (chunks int, bytes int64) {
-	for _, list := range [...]*chunk{b.spare, b.spareLarge} {
-		for ; list != nil; list = list.next {
-			chunks, bytes = chunks+1, bytes+list.bytes()
-		}
-	}
-	return chunks, bytes
-}
-
 // mostMerged bounds the bytes of the chunks that merge makes one of.
 const mostMerged = 64 << 10
 
 // merge exchanges all chunks of a bump, which are spare ones, for one that has room for what all of them have. The values of a
-// small round then lie in the current chunk, whose cursor the fast paths cut from: no value needs a slow path, and an
-// arena of a Pool stays asleep. A chunk that held one block serves small ones, too. Large chunks stay as they are, because they
+// small round then lie in the current chunk, whose cursor the fast paths cut from: no value needs a slow path. A chunk that held one block serves small ones, too. Large chunks stay as they are, because they
 // gain little. The new chunk has the size of a class and so may be larger, within room. With a limit, it is none that the bump
 // would not ask for (modest).
 func (b *bump) merge(keep int64, room *int64, out **chunk) {
 	chunks, bytes := b.spares()
-	a := b.arena()
-	if bytes > min(keep, mostMerged) || a.kind != kindGo || a.debug != nil {
+	if bytes > min(keep, mostMerged) || b.in.from.outside || b.in.debug != nil {
 		return
 	}
 	if chunks < 2 {
@@ -270,10 +153,10 @@ func (b *bump) merge(keep int64, room *int64, out **chunk) {
 	}
 	class := classOf(uintptr(bytes))
 	more := int64(classBytes(class)) - bytes
-	if more > *room && more > 0 || a.rec.modest(class) != class {
+	if more > *room && more > 0 || b.in.rec.modest(class) != class {
 		return
 	}
-	c, err := a.tryAcquire(b, class)
+	c, err := b.in.from.lend(b, class)
 	if c == nil || err != nil { // A limit forbids to have both.
 		return
 	}
@@ -283,30 +166,176 @@ func (b *bump) merge(keep int64, room *int64, out **chunk) {
 	c.next, b.spare = nil, c
 }
 
-// emptyUntil moves the chunks of a list before end to a list of spare ones.
-func (b *bump) emptyUntil(list **chunk, end *chunk, spare **chunk) {
-	for c := *list; c != end; c = *list {
-		*list = c.next
-		c.close(b.flow)
-		if b.arena().debug.apart() { // It is poisoned, and goes to the quarantine.
-			c.used = 0
-		} else {
-			c.rewind(b.flow, 0)
+// checkChunks is for an arena that was reset or rewound, or is about to be freed.
+func (s *state) checkChunks() {
+	if !invariants.Enabled || s.from.single || s.debug.apart() { // Values that are kept apart lie in few chunks.
+		return
+	}
+	held := int64(0)
+	s.each(func(b *bump) {
+		if b.chunk != &noChunk {
+			b.checkChunk(b.chunk)
+			held += b.chunk.bytes()
 		}
-		b.keep(c, spare)
+		for i, list := range []*chunk{b.full, b.spare, b.large, b.spareLarge} {
+			for c := list; c != nil; c = c.next {
+				b.checkChunk(c)
+				held += c.bytes()
+				if spare := i%2 == 1; spare && (c.used != 0 || c.limit != 0) || i == 0 && c.limit != 0 {
+					invariants.Broken("list %d of %s has a chunk with position %d and limit %d", i, b.name(), c.used, c.limit)
+				}
+			}
+		}
+	})
+	elsewhere := s.debug.bytes()
+	if !s.from.outside {
+		elsewhere += s.maps.bytes()
+	}
+	// A fixed arena counts requested bytes.
+	if n := s.rec.held.Load(); !s.from.fixed && n != held+elsewhere {
+		invariants.Broken("arena %d has %d bytes in chunks and %d elsewhere; counted were %d", s.self.id, held, elsewhere, n)
 	}
 }
 
-// keepUpTo moves the chunks that exceed keep bytes from a list of spare chunks to out, and returns
-// the rest of keep.
-func keepUpTo(list **chunk, keep int64, out **chunk) int64 {
-	for *list != nil && (*list).bytes() <= keep {
-		keep -= (*list).bytes()
-		list = &(*list).next
+// A Checkpoint is a state of an arena to which [Arena.Rewind] returns it.
+type Checkpoint struct {
+	arena  uint64
+	serial uint64 // Of the marks; rises.
+}
+
+// Checkpoint notes the present fill of a. It costs some bytes for each type in use, until a is
+// rewound to an earlier checkpoint or reset. So a loop that rewinds at each turn notes one checkpoint
+// before it begins. In an arena without reuse ([Options]), the values with pointers that are made later
+// begin new chunks, one for each of their types.
+func (a *Arena) Checkpoint() Checkpoint {
+	if a == nil {
+		return Checkpoint{}
 	}
-	for c := *list; c != nil; c = *list {
-		*list = c.next
-		c.next, *out = *out, c
+	s := a.check("Checkpoint")
+	if s.debug != nil {
+		defer s.begin("Checkpoint").done()
 	}
-	return keep
+	c := Checkpoint{a.id, registry.last.Add(1)}
+	in, lock := a.lock("Checkpoint")
+	defer lock.unlock()
+	in.partChunks()
+	in.checkpoint(c)
+	in.rec.noteCheckpoint(c.serial)
+	return c
+}
+
+func (s *state) checkpoint(c Checkpoint) {
+	at := len(s.marks)
+	s.each(func(b *bump) {
+		m := mark{serial: c.serial, chunk: b.chunk, full: b.full, large: b.large, used: b.chunk.used}
+		if m.used == 0 { // Rewind empties the chunk with the later ones, and a limit may release it before.
+			m.chunk = &noChunk
+		} else {
+			b.chunk.floor = m.used
+		}
+		s.marks = append(s.marks, m)
+	})
+	if s.debug != nil {
+		s.marks[at].values = len(s.debug.values)
+	}
+	s.marks[at].maps = s.maps.number()
+	s.marks[at].onHeap = s.onHeap // With the kill switch there are no chunks; what counts is what SetLimit bounds.
+}
+
+// Rewind frees all values that were made since c was noted and keeps their memory for the next
+// ones. An arena without reuse ([Options]) leaves their memory to the collector instead. If older
+// values point to freed ones, they see stale values, as Free describes. Checkpoints noted later
+// than c become stale, and a Reset makes all checkpoints stale; c itself can be used again. A stale
+// checkpoint, and a checkpoint of another arena, panic and change nothing.
+func (a *Arena) Rewind(c Checkpoint) {
+	if a == nil {
+		if c != (Checkpoint{}) {
+			panic(misuse("Rewind", useOfMark, "of a nil Arena to a checkpoint of arena %d: rewind the arena that noted the checkpoint", c.arena))
+		}
+		return
+	}
+	s := a.check("Rewind")
+	if s.debug != nil {
+		defer s.begin("Rewind").done()
+	}
+	if c.arena != a.id {
+		panic(misuse("Rewind", useOfMark, "of arena %d to a checkpoint of arena %d: rewind the arena that noted the checkpoint, or use a checkpoint of this arena", a.id, c.arena))
+	}
+	in, lock := a.lock("Rewind")
+	defer lock.unlock()
+	in.rewind("Rewind", c, in.abandons(GiveBack))
+	in.rec.noteRewind(c.serial)
+	in.tellLate()
+}
+
+// marksOf finds the marks [from, to) of a checkpoint, none if it is stale.
+func (s *state) marksOf(c Checkpoint) (from, to int) {
+	from = sort.Search(len(s.marks), func(i int) bool { return s.marks[i].serial >= c.serial })
+	for to = from; to < len(s.marks) && s.marks[to].serial == c.serial; to++ {
+	}
+	return from, to
+}
+
+// rewind frees the values made since c. If abandons, their memory goes to the collector.
+func (s *state) rewind(op string, c Checkpoint, abandons bool) {
+	from, to := s.marksOf(c)
+	if from == to {
+		panic(misuse("Rewind", useOfMark, "of arena %d to a stale checkpoint: the arena was reset or rewound beyond it: note another after that", c.arena))
+	}
+	marks := s.marks[from:to]
+	s.freeValues(op, marks[0].values)
+	clear(s.marks[to:])
+	s.marks = s.marks[:to]
+	if s.from.single {
+		s.dischargeHeap(marks[0].onHeap)
+		return
+	}
+	if n := marks[0].maps; s.maps.number() > n {
+		s.takeBackMaps(n)
+	}
+	s.each(func(b *bump) { // In the order of the marks; bumps that came later have none.
+		m := &noMark
+		if len(marks) > 0 {
+			m, marks = &marks[0], marks[1:]
+		}
+		if abandons {
+			b.abandonSince(m)
+		} else {
+			b.rewind(m)
+		}
+	})
+	if s.debug.apart() {
+		s.releaseSpare()
+	}
+	s.checkChunks()
+}
+
+func (b *bump) rewind(m *mark) {
+	if m.chunk == &noChunk && b.simple() { // No list of values has changed since the mark: a loop that rewinds at each turn mostly comes here.
+		b.reuse(b.chunk)
+		return
+	}
+	b.look()
+	if b.chunk != m.chunk || b.full != m.full { // Under a debug mode no chunk is current after a Rewind.
+		b.leaveChunk()
+		b.emptyUntil(&b.full, m.end(), &b.spare)
+		b.full = m.full
+		b.use(m.chunk)
+	}
+	b.emptyUntil(&b.large, m.large, &b.spareLarge)
+	if c := b.chunk; c != &noChunk {
+		c.floor = m.used
+		c.close()
+		if b.in.debug.apart() { // Freed memory is poisoned, and must not be used again.
+			c.used = m.used
+			c.next, b.full = b.full, c
+			b.use(&noChunk)
+			return
+		}
+		c.rewind(m.used)
+		c.open()
+		b.arm()
+		return
+	}
+	b.reopen()
 }

@@ -34,7 +34,7 @@ func TestSharedCopiesFaultingMemory(t *testing.T) {
 				t.Errorf("%s of %d bytes that cannot be read", name, n)
 			}
 		}
-		for range 5 { // The parts are in use no longer.
+		for range 5 { // The lock is free.
 			if s := String(a, strings.Repeat("s", 60)); s[59] != 's' || *NewFrom(a, 7) != 7 {
 				t.Errorf("after the fault of %s: %q", name, s)
 			}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/freehold-go/freehold"
 	"github.com/freehold-go/freehold/internal/sanitize"
-	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
 func TestSharedParallel(t *testing.T) {
@@ -125,12 +124,12 @@ func TestPool(t *testing.T) {
 		if freehold.NoReuseMode() || keptApart() {
 			want = 0
 		}
-		if n := len(p.open("").kits); n != want && !freehold.HeapMode() {
-			t.Errorf("%d kits, want %d", n, want)
+		if n := len(p.open("").states); n != want && !freehold.HeapMode() {
+			t.Errorf("%d states, want %d", n, want)
 		}
-		for _, k := range p.open("").kits {
+		for _, k := range p.open("").states {
 			if k.held > p.Bytes {
-				t.Errorf("a kit of %d bytes", k.held)
+				t.Errorf("a state of %d bytes", k.held)
 			}
 		}
 		p.Put(nil)
@@ -203,8 +202,8 @@ func TestSharedFreeWaits(t *testing.T) {
 		"SliceFrom":    func(a *Arena) { SliceFrom(a, []string{"one", "two"}) },
 		"Grow":         func(a *Arena) { Grow(a, []string{"one"}, 5) },
 		"Collect":      func(a *Arena) { Collect(a, slices.Values([]string{"one", "two"})) },
-		"DeepClone":    func(a *Arena) { DeepClone(a, list) },
-		"slice":        func(a *Arena) { DeepClone(a, []any{1, "2", list, list.kids[3:7], list.kids}) },
+		"DeepClone":    func(a *Arena) { must(second(DeepClone(a, list))) },
+		"slice":        func(a *Arena) { must(second(DeepClone(a, []any{1, "2", list, list.kids[3:7], list.kids}))) },
 		"Builder":      func(a *Arena) { defer resetMeanwhile(); _, _ = NewBuilder(a).WriteString("text") },
 		"Builder, nil": func(a *Arena) { defer resetMeanwhile(); NewBuilder(a).Grow(10) },
 	} {
@@ -231,47 +230,6 @@ func TestSharedFreeWaits(t *testing.T) {
 func resetMeanwhile() {
 	if r := recover(); r != nil && !strings.Contains(fmt.Sprint(r), "was reset") {
 		panic(r)
-	}
-}
-
-// TestSharedUndoCountsItsOwn: a clone that is refused in one part of a shared arena takes back what
-// it has counted for the limit, and nothing that other goroutines have counted meanwhile.
-func TestSharedUndoCountsItsOwn(t *testing.T) {
-	for _, heap := range []bool{false, true} { // As with the kill switch.
-		a := NewShared()
-		a.addPart()
-		if heap {
-			a.rec.kind = kindHeap
-			for _, p := range a.parts {
-				p.kind = kindHeap
-				p.closeSlots()
-			}
-		}
-		cloning, others := &a.parts[0].Arena, &a.parts[1].Arena
-		MakeSlice[*int](cloning, 30, 30)
-		undo := cloning.attempt("DeepClone")
-		MakeSlice[*int](cloning, 40, 40)
-		before := a.rec.held.Load()
-		MakeSlice[*int](others, 5000, 5000)
-		grown := a.rec.held.Load() - before
-		undo(false)
-		if held := a.rec.held.Load(); grown == 0 || held < grown {
-			t.Errorf("kill switch %v: the arena counts %d bytes after the clone was refused, of which others made %d meanwhile", heap, held, grown)
-		} else if want := int64(30*unsafex.Size[*int]()) + grown; heap && held != want {
-			t.Errorf("kill switch: the arena counts %d bytes after the clone was refused, want %d", held, want)
-		}
-		c := a.Checkpoint()
-		MakeSlice[*int](others, 50, 50)
-		before = a.rec.held.Load()
-		a.Rewind(c)
-		if held := a.rec.held.Load(); heap && held != before-int64(50*unsafex.Size[*int]()) {
-			t.Errorf("kill switch: the arena counts %d bytes after Rewind, %d before", held, before)
-		}
-		a.Reset(GiveBack)
-		if held := a.rec.held.Load(); held != 0 {
-			t.Errorf("kill switch %v: the arena counts %d bytes after Reset", heap, held)
-		}
-		a.Free()
 	}
 }
 
@@ -320,7 +278,7 @@ func TestSharedMapGrowsMeanwhile(t *testing.T) {
 	a.Checkpoint() // This frees nothing.
 	m.tookMemory("Map.Set")
 	a.Reset(Keep)
-	mustPanic(t, "reset since the Map was made", func() { m.tookMemory("Map.Set") })
+	wantPanic(t, "Map.Set", func() { m.tookMemory("Map.Set") }, "reset since the Map was made")
 }
 
 // TestSharedRewindMeanwhile: if another goroutine notes a checkpoint and rewinds to it, or resets the
@@ -342,7 +300,7 @@ func TestSharedRewindMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		free(c)
-		mustPanic(t, "Map.Set on a Map of arena "+fmt.Sprint(a.ID())+", which was "+how, func() { m.tookMemory("Map.Set") })
+		wantPanic(t, how, func() { m.tookMemory("Map.Set") }, "Map.Set on a Map of arena "+fmt.Sprint(a.ID())+", which was "+how)
 
 		b := NewBuilder(a)
 		if err := b.WriteByte('a'); err != nil {
@@ -354,17 +312,16 @@ func TestSharedRewindMeanwhile(t *testing.T) {
 			t.Fatal(err)
 		}
 		free(c)
-		mustPanic(t, "Builder.Write on a Builder that was written to before arena "+fmt.Sprint(a.ID())+" was "+how, func() { b.use("Builder.Write", buf) })
+		wantPanic(t, how, func() { b.use("Builder.Write", buf) }, "Builder.Write on a Builder that was written to before arena "+fmt.Sprint(a.ID())+" was "+how)
 		a.Free()
 	}
 }
 
 // TestSharedStatsAddUp: the figures are those of one moment, also while other goroutines make and free
-// values. A type counts once, whatever parts of the arena have values of it.
+// values.
 func TestSharedStatsAddUp(t *testing.T) {
 	a := NewShared()
 	defer a.Free()
-	a.addPart()
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	var over atomic.Bool
@@ -393,23 +350,106 @@ func TestStatsTypes(t *testing.T) {
 			continue
 		}
 		a := k.make()
-		parts := []*Arena{a}
-		if a.kind == kindShared {
-			a.addPart()
-			parts = nil
-			for _, p := range a.parts {
-				parts = append(parts, &p.Arena)
-			}
-		}
-		for _, p := range parts {
-			New[node](p)
-		}
-		if s := a.Stats(); s.Types != 1 || s.Chunks != len(parts) {
-			t.Errorf("%s: a value in each of %d parts: %+v", k.name, len(parts), s)
+		New[node](a)
+		New[node](a)
+		if s := a.Stats(); s.Types != 1 || s.Chunks != 1 {
+			t.Errorf("%s: two values: %+v", k.name, s)
 		}
 		if a.Reset(GiveBack); a.Stats() != (Stats{}) {
 			t.Errorf("%s: after Reset: %+v", k.name, a.Stats())
 		}
 		a.Free()
+	}
+}
+
+// TestSharedApart: no two values overlap, whatever looks at the arena meanwhile. The number of Ps changes while they run.
+func TestSharedApart(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	a := NewShared()
+	defer a.Free()
+	const workers, n = 6, 600
+	var wg sync.WaitGroup
+	for worker := range workers {
+		wg.Go(func() {
+			var points []*point
+			var nodes *node
+			var odds []*odd
+			var texts []string
+			var flags []*flag
+			var lists [][]*point
+			for i := range n {
+				points = append(points, NewFrom(a, point{int64(worker), int64(i)}))
+				nodes = NewFrom(a, node{name: strings.Repeat("n", i%9), next: nodes}) // Pointers, while the collector runs.
+				o := New[odd](a)
+				*o = odd{byte(worker), byte(i), byte(i >> 8)}
+				odds = append(odds, o)
+				texts = append(texts, String(a, string(rune('a'+worker))+strings.Repeat("t", i%70)))
+				flags = append(flags, New[flag](a))
+				flags[i].ok = worker%2 == 0
+				lists = append(lists, MakeSlice[*point](a, 3, 3))
+				lists[i][2] = points[i]
+				if i%50 == 0 {
+					runtime.Gosched()
+				}
+			}
+			for i := n - 1; i >= 0; i, nodes = i-1, nodes.next {
+				if len(nodes.name) != i%9 {
+					t.Errorf("worker %d: node %d is another's", worker, i)
+					return
+				}
+			}
+			for i := range n {
+				if *points[i] != (point{int64(worker), int64(i)}) || *odds[i] != (odd{byte(worker), byte(i), byte(i >> 8)}) ||
+					texts[i] != string(rune('a'+worker))+strings.Repeat("t", i%70) || flags[i].ok != (worker%2 == 0) ||
+					lists[i][0] != nil || lists[i][2] != points[i] {
+					t.Errorf("worker %d: value %d is another's", worker, i)
+					return
+				}
+			}
+		})
+	}
+	for i := range 40 {
+		a.Stats()
+		a.Checkpoint()
+		if err := a.Check(); err != nil {
+			t.Error(err)
+		}
+		if i%10 == 9 {
+			runtime.GC()
+			runtime.GOMAXPROCS(1 + i/10%2*3)
+		}
+		runtime.Gosched()
+	}
+	wg.Wait()
+}
+
+// TestSharedFreed: after Free each way of making a value panics, and so does a copy of the arena before.
+func TestSharedFreed(t *testing.T) {
+	for name, f := range map[string]func(a *Arena){
+		"New":       func(a *Arena) { New[point](a) },
+		"New, odd":  func(a *Arena) { New[odd](a) },
+		"Typed.New": func(a *Arena) { Typed[point]{b: &bump{chunk: &noChunk, a: a}}.New() },
+		"NewFrom":   func(a *Arena) { NewFrom(a, point{}) },
+		"MakeSlice": func(a *Arena) { MakeSlice[int](a, 1, 1) },
+		"String":    func(a *Arena) { String(a, "text") },
+		"Bytes":     func(a *Arena) { Bytes(a, "text") },
+		"Append":    func(a *Arena) { Append(a, nil, 1) },
+		"Grow":      func(a *Arena) { Grow(a, []int(nil), 1) },
+		"Of":        func(a *Arena) { Of[int](a) },
+		"Stats":     func(a *Arena) { a.Stats() },
+		"Free":      func(a *Arena) { a.Free() },
+	} {
+		a := NewShared()
+		for range 3 {
+			New[point](a)
+			New[odd](a)
+			NewFrom(a, point{})
+			String(a, "text")
+			MakeSlice[int](a, 1, 1)
+		}
+		b := copyOf(a)
+		wantPanic(t, name, func() { f(b) }, "copy of arena")
+		a.Free()
+		wantPanic(t, name, func() { f(a) }, "was freed")
 	}
 }

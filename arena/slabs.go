@@ -77,7 +77,7 @@ func (s *UnsafeSlabs) Left(bytes int) { s.left = bytes + 1 }
 // room if the slab is full, and then New and MakeSlice make the next one.
 func (s *UnsafeSlabs) Cursor(t *UnsafeType) *UnsafeCursor {
 	if t.size == 0 || !t.desc.scan && t.size%8 != 0 {
-		return &noCursor
+		return &noChunk.cursor
 	}
 	return &s.of(t).cursor
 }

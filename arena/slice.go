@@ -3,6 +3,11 @@
 package arena
 
 import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/freehold-go/freehold/internal/typeinfo"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
 
@@ -12,7 +17,7 @@ import (
 // freed. Appending step by step to the most recent slice copies nothing. Append panics as [New]
 // does.
 func Append[T any](a *Arena, s []T, elems ...T) []T {
-	if n := len(s); len(elems) <= cap(s)-n && (a == nil || a.kind > kindShared) {
+	if n := len(s); len(elems) <= cap(s)-n && (a == nil || a.direct()) {
 		s = s[:n+len(elems)]
 		if len(elems) == 1 { // A copy of pointers is a call of the runtime's.
 			s[n] = elems[0]
@@ -29,18 +34,12 @@ func Append[T any](a *Arena, s []T, elems ...T) []T {
 //go:noinline
 func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 	if a != nil {
-		a.check(op)
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		a = in
 	}
 	if len(elems) <= cap(s)-len(s) {
 		return append(s, elems...), nil
-	}
-	if a != nil && a.kind == kindShared {
-		g := s
-		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = appendTo(op, part, s, elems)
-			return err
-		})
-		return g, err
 	}
 	d := describe[T]()
 	n := len(s) + len(elems)
@@ -65,14 +64,6 @@ func appendTo[T any](op string, a *Arena, s, elems []T) ([]T, error) {
 // reserve is s with room for n elements in all, more than it has: s itself, longer, or a copy. What
 // lies behind its length may be anything that is no pointer and no bool.
 func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error) {
-	if a.kind == kindShared {
-		var g []T
-		err := a.inPart(op, func(part *Arena) (err error) {
-			g, err = reserve(op, part, d, s, n)
-			return err
-		})
-		return g, err
-	}
 	want := grown(uintptr(n), uintptr(cap(s)), d.size)
 	if b := a.growing(op, d); b != nil {
 		old := unsafex.DataOf(s)
@@ -94,86 +85,132 @@ func reserve[T any](op string, a *Arena, d *typeDesc, s []T, n int) ([]T, error)
 	return g, nil
 }
 
-// growing is the bump in whose chunk a slice of the type could grow, or nil.
-func (a *Arena) growing(op string, d *typeDesc) *bump {
-	switch {
-	case a.kind == kindHeap || a.debug.apart() || d.size == 0:
-		return nil
-	case a.kind == kindFixed && d.flow == byteFlow:
-		return a.words
-	case a.kind.offHeap():
-		d.checkOffHeap(op)
-	}
-	return a.bumpFor(d)
+// Grow returns s with room for n more elements, as [slices.Grow] does. s may lie in a, in another
+// arena or on the Go heap. If its capacity suffices, s is returned unchanged. If its capacity ends
+// at the position where a allocates next, s grows in place. Otherwise Grow copies s to a, and the
+// old elements stay unchanged until a is reset or freed. The new capacity may exceed what n demands,
+// so that growing step by step is cheap. The elements that s did not have room for are zero.
+//
+// Grow panics if n is negative, and as [New] does.
+func Grow[T any](a *Arena, s []T, n int) []T {
+	s, err := growSlice(a, s, n)
+	must(err)
+	return s
 }
 
-// grown is how many elements a slice of capacity old that must hold n gets: twice as many as before
-// while it is small, a quarter more later, as append does.
-func grown(n, old, size uintptr) uintptr {
-	if size == 0 { // Twice as many may be more than an int.
-		return n
+func growSlice[T any](a *Arena, s []T, n int) ([]T, error) {
+	const op = "Grow"
+	if n < 0 {
+		panic(fmt.Errorf("arena: %s: negative number of elements %d", op, n))
 	}
-	const small = 64 << 10
-	want := old * 2
-	if old*size > small {
-		want = old + old/4
+	if a != nil {
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		a = in
 	}
-	if want > maxBytes/size {
-		want = n
+	if n <= cap(s)-len(s) {
+		return s, nil
 	}
-	want = max(n, want)
-	if size < 8 && 8%size == 0 {
-		want = (want + 8/size - 1) &^ (8/size - 1) // Whole words.
+	d := describe[T]()
+	if uintptr(n) > d.most || uintptr(len(s)+n) > d.most {
+		return s, outOfMemory("%s: a slice of %d and %d more values of %s (%d bytes each)", op, len(s), n, d.typ, d.size)
 	}
-	return want
-}
-
-// extend makes the block [addr, addr+old) end further behind, at best with want bytes and at least
-// with need, all multiples of size, if it ends at the bump position. It returns the bytes, or 0 if
-// it cannot. The new elements are zero if zero is set; otherwise the caller overwrites them.
-func (b *bump) extend(addr, old, need, want, size uintptr, zero bool) uintptr {
-	c := b.chunk
-	base := unsafex.PtrAddr(c.base)
-	// The second condition keeps out a foreign block that ends where the chunk begins.
-	if addr+old != base+c.used || addr < base || old == 0 {
-		return 0
+	if a == nil {
+		return slices.Grow(s, n), nil
 	}
-	start := addr - base
-	if b.flow == wordFlow { // The next value begins at a whole word, wherever in one this slice does.
-		want = (start+want+7)&^7 - start
+	g, err := reserve(op, a, d, s, len(s)+n)
+	if err != nil {
+		return s, err
 	}
-	if room := c.size - start; want > room {
-		want = room
-	}
-	want -= want % size
-	if want < need || b.flow == wordFlow && (start+want)%8 != 0 {
-		return 0
-	}
-	u := c.used
-	b.claim(c, u, start+want, zero)
-	b.checkCut(c, u, start+want)
-	return want
-}
-
-// lengthen is s with room for n more bytes, in place or copied, if the current chunk has that without the
-// slow way, or nil. No slice but s may lead to the bytes behind the length of s, which hold anything.
-func (c *cursor) lengthen(s []byte, n int) []byte {
-	at, old := unsafex.DataOf(s), uintptr(cap(s))
-	if c == nil || uint(n) > smallSlice || old > smallSlice {
-		return nil
-	}
-	want := max(uintptr(len(s)+n), 2*old, 16)
-	if end := unsafex.PtrAddr(at) + old - unsafex.PtrAddr(c.base); old != 0 && end == c.used && old <= end {
-		if c.take(want-old) == nil {
-			return nil
+	if d.flow != typedFlow { // Behind the values of a type its chunk is zero anyway.
+		from := cap(s)
+		if unsafex.DataOf(g) != unsafex.DataOf(s) {
+			from = len(s)
 		}
-		return unsafex.SliceOf[byte](at, len(s), int(want))
+		clear(g[from:cap(g)])
 	}
-	p := c.take(want)
-	if p == nil {
-		return nil
+	return g, nil
+}
+
+// Collect makes a slice in a of the values of seq, as [slices.Collect] does on the Go heap. It is nil
+// if there are none. seq may make values in a; then the slice is copied when it grows, as [Append]
+// says. In a shared arena the values are gathered on the Go heap first, so that no other goroutine
+// frees the slice while seq runs. Collect panics if seq frees, resets or rewinds the memory of the
+// slice, and as [New] does.
+func Collect[T any](a *Arena, seq iter.Seq[T]) []T {
+	s, err := collect(a, seq)
+	must(err)
+	return s
+}
+
+func collect[T any](a *Arena, seq iter.Seq[T]) (s []T, err error) {
+	const op = "Collect"
+	if seq == nil {
+		panic(fmt.Errorf("arena: %s of a nil sequence", op))
 	}
-	g := unsafex.SliceOf[byte](p, len(s), int(want))
-	copy(g, s)
-	return g
+	if a == nil {
+		return slices.Collect(seq), nil
+	}
+	if a.check(op).shared != nil {
+		return sliceFrom(op, a, slices.Collect(seq))
+	}
+	life := a.rec             // Of the arena that s lies in. seq may write another over a.
+	seen := life.round.Load() // At the last look.
+	grown := seen             // When s got its memory.
+	look := func() {
+		if a.rec == life && life.round.Load() == seen {
+			return
+		}
+		a.check(op)
+		var how string
+		if how, seen = life.since(grown); how != "" && s != nil {
+			panic(misuse(op, useAfterReset, "on %s, which was %s while the sequence ran, so that the elements before are gone; it was made by %s: free no memory of an arena in a sequence that is collected there", a.name(), how, a.place()))
+		}
+	}
+	for v := range seq {
+		look()
+		if room := cap(s); len(s) < room {
+			s = append(s, v)
+		} else if s, err = appendTo(op, a, s, []T{v}); err != nil {
+			return nil, err
+		} else if cap(s) != room {
+			grown = life.round.Load()
+			seen = grown
+		}
+	}
+	look()
+	return s, nil
+}
+
+// SliceFrom copies s to a. The result's capacity is its length, and it is nil if s is. The copy is
+// shallow: memory that the elements point to stays where it is. SliceFrom panics as [New] does. For
+// strings and bytes see [String] and [Bytes].
+func SliceFrom[T any](a *Arena, s []T) []T {
+	// The conditions of MakeSlice.
+	if size := unsafex.Size[T](); a != nil && size != 0 && size%8 == 0 && uint(len(s)-1) < smallSlice/(uint(size)|1) {
+		if p := a.cursorOf(typeinfo.Key[T]()).take(uintptr(len(s)) * size); p != nil {
+			c := unsafex.SliceOf[T](p, len(s), len(s))
+			copy(c, s)
+			return c
+		}
+	}
+	c, err := sliceFrom("SliceFrom", a, s)
+	must(err)
+	return c
+}
+
+//go:noinline
+func sliceFrom[T any](op string, a *Arena, s []T) ([]T, error) {
+	if len(s) == 0 {
+		c, err := makeSlice[T](op, a, 0, 0) // Checks the arena and the type.
+		if s == nil {
+			c = nil
+		}
+		return c, err
+	}
+	c, err := appendTo(op, a, nil, s)
+	if err != nil {
+		return nil, err
+	}
+	return c[:len(s):len(s)], nil
 }

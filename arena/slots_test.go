@@ -28,7 +28,7 @@ func TestSlotsCollide(t *testing.T) {
 				t.Fatalf("type %d of %d is not found", j, i+1)
 			}
 		}
-		if a.probe(key(50)) != &noCursor {
+		if a.probe(key(50)) != &noChunk.cursor {
 			t.Fatal("a type that is not there is found")
 		}
 	}
@@ -42,7 +42,7 @@ func TestSlotsNew(t *testing.T) {
 		t.Skip("there are no slots, or values are sampled")
 	}
 	key := typeinfo.Key[w5]()
-	a.enter(key^1<<20, &noCursor)
+	a.enter(key^1<<20, &noChunk.cursor)
 	at := uintptr(unsafe.Pointer(New[w5](a)))
 	u := UnsafeTypeOf(reflect.TypeFor[w5]())
 	for i, next := range []func() unsafe.Pointer{
@@ -53,7 +53,7 @@ func TestSlotsNew(t *testing.T) {
 		func() unsafe.Pointer { p, _ := a.UnsafeMakeSlice(u, 1); return p },
 	} {
 		New[w7](a) // The recent type is another one.
-		if a.cursorOf(key) != &noCursor {
+		if a.cursorOf(key) != &noChunk.cursor {
 			t.Fatal("the slot is in the place of the hash")
 		}
 		p := next()
@@ -61,24 +61,6 @@ func TestSlotsNew(t *testing.T) {
 			t.Errorf("way %d: a value at %p, want it at %#x", i, p, at)
 		}
 		*(*w5)(p) = w5{new(int)}
-	}
-}
-
-// TestSlotsCrowded: a table that is fuller than it knows, as that of an arena over which an older copy
-// was written, neither loses a type nor searches for ever.
-func TestSlotsCrowded(t *testing.T) {
-	for _, n := range []int{16, maxSlots} {
-		var a Arena
-		table := make([]slot, n)
-		a.slots, a.mask = &table[0], uintptr(n-1)
-		for i := range table {
-			table[i] = slot{uintptr(i+1) << 5, &noCursor}
-		}
-		var c cursor
-		a.enter(1<<30, &c)
-		if a.probe(1<<30) != &c {
-			t.Errorf("a type that came to %d full slots is not found", n)
-		}
 	}
 }
 
@@ -95,7 +77,7 @@ func TestSlotsFull(t *testing.T) {
 			t.Fatalf("type %d is not found", i)
 		}
 	}
-	if a.mask+1 != maxSlots || 2*uintptr(a.filled) > a.mask+1 {
+	if a.mask+1 != maxSlots || 2*a.filled > len(a.table) {
 		t.Errorf("%d of %d slots are filled", a.filled, a.mask+1)
 	}
 	a.Reset(GiveBack)

@@ -4,8 +4,11 @@ package arena
 
 import (
 	"fmt"
-	"math"
+	"reflect"
+	"strings"
 
+	"github.com/freehold-go/freehold/internal/owner"
+	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -28,35 +31,39 @@ func (a *Arena) Stats() Stats {
 	if a == nil {
 		return Stats{}
 	}
-	a.check("Stats")
-	var s Stats
-	if a.kind == kindShared {
-		s = a.statsShared()
-	} else {
-		a.addStats(&s)
-		a.eachType(func(any) { s.Types++ })
-		s.Held = a.rec.held.Load()
-	}
-	if a.rec.kind == kindHeap || a.rec.kind.offHeap() && a.debug.apart() {
-		s.InUse = s.Held
-	}
-	s.Retained = s.Held - s.InUse
-	return s
+	in, lock := a.lock("Stats")
+	defer lock.unlock()
+	return in.count()
 }
 
-func (a *Arena) addStats(s *Stats) {
-	s.InUse += a.debug.bytes()
-	if a.maps != nil && !a.rec.kind.offHeap() {
-		s.InUse += a.maps.inUse
+func (s *state) count() Stats {
+	n := Stats{InUse: s.debug.bytes(), Held: s.rec.held.Load(), Types: s.types()}
+	if s.maps != nil && !s.from.outside {
+		n.InUse += s.maps.inUse
 	}
-	a.each(func(b *bump) {
+	s.each(func(b *bump) {
 		if b.chunk != &noChunk {
-			s.count(b.chunk, b.chunk.next)
+			n.count(b.chunk, b.chunk.next)
 		}
 		for _, list := range []*chunk{b.full, b.large, b.spare, b.spareLarge} {
-			s.count(list, nil)
+			n.count(list, nil)
 		}
 	})
+	if s.from.single || s.from.outside && s.debug.apart() {
+		n.InUse = n.Held
+	}
+	n.Retained = n.Held - n.InUse
+	return n
+}
+
+// types is the number of types that have chunks of their own.
+func (s *state) types() (n int) {
+	for _, b := range s.typed {
+		if b.chunk != &noChunk || b.full != nil || b.large != nil || b.spare != nil || b.spareLarge != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (s *Stats) count(list, end *chunk) {
@@ -91,7 +98,7 @@ func ReadTotals() Totals {
 		n := r.held.Load()
 		t.Arenas++
 		t.Held += n
-		if r.kind.offHeap() {
+		if r.from.outside {
 			t.OffHeap += n
 		}
 		if leaked {
@@ -114,165 +121,219 @@ func (a *Arena) SetLimit(n int64) (old int64) {
 	if a == nil {
 		return 0
 	}
-	a.check("SetLimit")
-	return a.rec.limit.Swap(n)
+	return a.check("SetLimit").rec.limit.Swap(n)
 }
 
-// charge counts n more bytes, or says that the limit forbids them.
-func (r *record) charge(n int64) error {
-	if !r.fits(n) {
-		return r.beyond(n)
+// Clone copies the target of v, a pointer, a slice or a string, to the Go heap if it lies in an
+// arena, so that it can outlive the arena. Otherwise it returns v unchanged. The copy is shallow:
+// memory that the copied value points to stays where it is (see [Heap] for a full copy). A slice's
+// copy has the slice's length as its capacity. Clone panics if T is of another kind.
+func Clone[T any](v T) T {
+	t := reflect.TypeFor[T]()
+	rv := reflect.ValueOf(&v).Elem()
+	if t.Kind() == reflect.Interface && !rv.IsNil() {
+		rv = rv.Elem()
+		t = rv.Type()
 	}
+	switch t.Kind() {
+	case reflect.String:
+		s := rv.String()
+		if len(s) > 0 && inArena(unsafex.StringData(s)) {
+			return as[T](reflect.ValueOf(string(append([]byte(nil), s...))).Convert(t))
+		}
+	case reflect.Slice:
+		if rv.Cap() > 0 && inArena(rv.UnsafePointer()) {
+			c := reflect.MakeSlice(t, rv.Len(), rv.Len())
+			reflect.Copy(c, rv)
+			return as[T](c)
+		}
+	case reflect.Pointer:
+		if !rv.IsNil() && inArena(rv.UnsafePointer()) {
+			c := reflect.New(t.Elem())
+			c.Elem().Set(rv.Elem())
+			return as[T](c.Convert(t))
+		}
+	default:
+		panic(fmt.Errorf("arena: Clone of a %s: only pointers, slices and strings can be cloned", t))
+	}
+	return v
+}
+
+// as is the value in v, which is a T.
+func as[T any](v reflect.Value) (t T) {
+	reflect.ValueOf(&t).Elem().Set(v)
+	return t
+}
+
+// inArena says whether p lies in a chunk that an arena has.
+func inArena(p unsafex.Ptr) bool {
+	owner, known := ownerOf(unsafex.PtrAddr(p))
+	return known && owner != 0
+}
+
+// ownerOf is the ID of the arena that has the memory at addr, 0 if it was one's and is no longer.
+// It is not known if it is in no chunk.
+func ownerOf(addr uintptr) (id uint64, known bool) {
+	if c := index.find(addr); c != nil {
+		return c.ownerID(), true
+	}
+	return debugOwnerOf(addr)
+}
+
+// Owns reports whether v, a pointer, a slice or a string, leads to a value in a. It panics if v is
+// of another kind.
+func (a *Arena) Owns(v any) bool {
+	rv := reflect.ValueOf(v)
+	if a != nil {
+		a.check("Owns")
+	}
+	var p unsafex.Ptr
+	switch rv.Kind() {
+	case reflect.String:
+		p = unsafex.StringData(rv.String())
+	case reflect.Slice, reflect.Pointer, reflect.UnsafePointer:
+		p = rv.UnsafePointer()
+	default:
+		panic(fmt.Errorf("arena: Owns of a %T: only pointers, slices and strings lead to values", v))
+	}
+	if a == nil || p == nil {
+		return false
+	}
+	in, lock := a.lock("Owns")
+	defer lock.unlock()
+	return in.owns(p)
+}
+
+// owns says whether p leads to a value in a.
+func (a *Arena) owns(p unsafex.Ptr) bool {
+	c := index.find(unsafex.PtrAddr(p))
+	if c == nil {
+		owner, _ := debugOwnerOf(unsafex.PtrAddr(p))
+		return owner == a.id
+	}
+	return c.owner.Load() == a.rec && unsafex.PtrAddr(p)-unsafex.PtrAddr(c.base) < c.used
+}
+
+func init() {
+	owner.Register(func(addr uintptr) string {
+		if id, known := ownerOf(addr); known && id != 0 {
+			return fmt.Sprintf("arena %d", id)
+		}
+		return ""
+	})
+}
+
+// Cleanup frees a at the end of a test, and returns a, which may be of any kind:
+//
+//	a := arena.Cleanup(t, arena.NewArena())
+//
+// Before, it checks a: the test fails if a value was written beside, which [Arena.Check] finds in
+// the debug mode guard, or if there is another mistake, such as a copy written over the
+// arena. An arena with such damage is not freed. If the test has freed a, Cleanup does nothing.
+//
+// Cleanups run last in, first out, so a cleanup that is registered later may still use the arena.
+// Tests may run in parallel. [CheckLeaks] and [CheckFreed] look at the arenas that the tested code
+// makes itself.
+func Cleanup(t offheap.TB, a *Arena) *Arena {
+	t.Helper()
+	if a == nil {
+		return nil
+	}
+	a.check("Cleanup")
+	id, made := a.id, a.place()
+	t.Cleanup(func() {
+		t.Helper()
+		if a.freed() {
+			return
+		}
+		if err := freeChecked(a); err != nil {
+			t.Errorf("arena %d, which was made by %s, at the end of the test: %v", id, made, err)
+		}
+	})
+	return a
+}
+
+// freeChecked frees a, or returns the mistakes that it finds.
+func freeChecked(a *Arena) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *offheap.MisuseError:
+			err = v
+		default:
+			panic(v)
+		}
+	}()
+	if err := a.Check(); err != nil {
+		return err
+	}
+	a.Free()
 	return nil
 }
 
-// chargeHeap is charge for n bytes of the Go heap.
-func (a *Arena) chargeHeap(n int64) error {
-	err := a.rec.charge(n)
-	if err == nil {
-		a.changed() // An older copy of the arena, or of this part of a shared one, has a smaller figure.
-		a.onHeap += n
-	}
-	return err
-}
-
-// dischargeHeap takes back what a charged beyond left bytes. Other parts of a shared arena may
-// charge meanwhile.
-func (a *Arena) dischargeHeap(left int64) {
-	a.rec.held.Add(left - a.onHeap)
-	a.onHeap = left
-}
-
-// fits counts n more bytes, unless the limit forbids them. Several parts of a shared arena may ask
-// at once: no request is refused because of another that was refused.
-func (r *record) fits(n int64) bool {
-	for {
-		held, l := r.held.Load(), r.limit.Load()
-		if l > 0 && held+n > l {
-			return false
+// CheckFreed makes a test fail at its end if arenas of any kind that were made since the call have
+// not been freed, or put back into their [Pool]. It is stricter than [CheckLeaks]: an arena on Go
+// memory without Free is no mistake, but no arena reuses its memory. The failure lists the place
+// that made each arena, whether the program still has it or the collector has taken it. With the
+// kill switch it lists off-heap arenas alone.
+//
+// Call it before you register cleanups that free arenas: cleanups run last in, first out. Arenas of
+// tests that run in parallel count, too.
+func CheckFreed(t offheap.TB) {
+	t.Helper()
+	before := registry.last.Load()
+	taken := registry.places.watch(before)
+	t.Cleanup(func() {
+		t.Helper()
+		if text := unfreedSince(before, taken); text != "" {
+			t.Errorf("%s", text)
 		}
-		if r.held.CompareAndSwap(held, held+n) {
-			return true
-		}
-	}
-}
-
-// aheadShare is the share of a limit that plans of arenas without reuse may fill ([bump.plan]).
-// Half of the distance between two classes of chunks: a block that fits the limit is hardly refused
-// for it.
-const aheadShare = 16
-
-// room is how many more bytes the limit allows, if there is one, and how many of them plans may
-// take.
-func (r *record) room() (n, ahead uintptr, limited bool) {
-	l, held := r.limit.Load(), r.held.Load()
-	return bytesWithin(l - held), bytesWithin(l/aheadShare - held), l > 0
-}
-
-// bytesWithin is n as a uintptr, or the nearest there is: on 32-bit systems a limit may exceed all
-// addresses.
-func bytesWithin(n int64) uintptr { return uintptr(min(uint64(max(n, 0)), math.MaxUint)) }
-
-// modest is the class for a chunk to fill, or a smaller one if a quarter of what the limit leaves is
-// less: classes grow over rounds, and one type's chunk must not take what other types need.
-func (r *record) modest(class uint8) uint8 {
-	if room, _, limited := r.room(); limited && classBytes(class) > room/4 {
-		return classOf(room / 4)
-	}
-	return class
-}
-
-// beyond is the error for n bytes that do not fit.
-func (r *record) beyond(n int64) error {
-	return fmt.Errorf("arena: %d more bytes for arena %d, which was made by %s; %d of at most %d are taken: Reset it, or raise the limit with SetLimit: %w",
-		n, r.id.Load(), r.place(), r.held.Load(), r.limit.Load(), offheap.ErrLimit)
-}
-
-// acquire is an empty chunk of a class for b. Where one is refused, spare chunks go first, so that
-// no round fails for what the one before it left; then it is a smaller one, down to one that just
-// holds n bytes.
-func (a *Arena) acquire(b *bump, class uint8, n uintptr) (*chunk, error) {
-	switch {
-	case a.kind == kindFixed:
-		return nil, a.full()
-	case a.kind == kindOffHeap:
-		_ = a.off.Name() // As in NewOffHeap, and before anything is counted.
-	}
-	c, err := a.tryAcquire(b, class)
-	if c == nil && a.giveUpSpare() {
-		c, err = a.tryAcquire(b, class)
-	}
-	for least := classOf(n + goHeader); c == nil && class > least; {
-		class = max(class, least+8) - 8 // Half of it.
-		c, err = a.tryAcquire(b, class)
-	}
-	if c == nil && err == nil {
-		err = a.rec.beyond(int64(classBytes(class)))
-	}
-	return c, err
-}
-
-// tryAcquire is an empty chunk of just this class, or nil without an error if a's limit forbids it.
-func (a *Arena) tryAcquire(b *bump, class uint8) (*chunk, error) {
-	if !a.rec.fits(int64(classBytes(class))) {
-		return nil, nil
-	}
-	if a.kind.offHeap() {
-		return a.acquireOffHeap(b, class)
-	}
-	store.charge(int64(classBytes(class)))
-	var c *chunk
-	if s := (shelf{b.desc, class}); !a.debug.apart() {
-		if !a.noReuse {
-			c = store.get(s)
-		}
-		if c == nil {
-			c = proven.get(s)
-		}
-	}
-	if c == nil {
-		c = makeChunk(b.desc, class)
-	}
-	c.owner.Store(a.rec)
-	return c, nil
-}
-
-// giveUpSpare frees the chunks that Reset, Rewind or a Pool left empty, and says whether there were
-// some. A fixed arena keeps its one chunk.
-func (a *Arena) giveUpSpare() bool {
-	if a.kind == kindFixed {
-		return false
-	}
-	var out *chunk
-	a.changed()
-	a.each(func(b *bump) {
-		b.putAside()
-		keepUpTo(&b.spareLarge, 0, &out)
-		keepUpTo(&b.spare, 0, &out)
 	})
-	a.giveUp(out)
-	return a.giveUpSpareMaps() || out != nil
 }
 
-// giveUp gives empty chunks, linked by next, to the store.
-func (a *Arena) giveUp(list *chunk) {
-	if list == nil {
-		return
+// unfreedSince lists the arenas with IDs above a number that are not freed, one line each. taken
+// returns the places of those that the collector took.
+func unfreedSince(id uint64, taken func() []uintptr) string {
+	var b strings.Builder
+	for _, i := range List() { // It notices what the collector took, too.
+		if i.ID > id && i.Kind != singleName {
+			fmt.Fprintf(&b, "freehold: %s, not freed\n", i)
+		}
 	}
-	if list.off {
-		a.giveUpOffHeap(list)
-		return
+	for _, made := range taken() {
+		fmt.Fprintf(&b, "freehold: an arena, made by %s, not freed; the collector took it\n", placeOf(made))
 	}
-	var n int64
-	for c := list; c != nil; c = c.next {
-		n += c.bytes()
-		c.disown()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// CheckLeaks makes a test fail at its end if off-heap arenas that were made since the call have not
+// been freed, whether or not the program still has a pointer to them. In the debug mode leaks
+// (FREEHOLD=leaks) the failure lists them with the calls that made them, otherwise with the place
+// that made them. The collector frees arenas on Go memory, so these are never leaks.
+//
+// Call it before you register cleanups that free arenas: cleanups run last in, first out. Arenas of
+// tests that run in parallel count, too.
+func CheckLeaks(t offheap.TB) {
+	t.Helper()
+	before := registry.last.Load()
+	t.Cleanup(func() {
+		t.Helper()
+		if text := leaksSince(before); text != "" {
+			t.Errorf("%s", text)
+		}
+	})
+}
+
+// leaksSince lists the off-heap arenas with IDs above a number, one line each, and the stack.
+func leaksSince(id uint64) string {
+	var b strings.Builder
+	for _, i := range List() {
+		if i.ID > id && (i.Kind == offHeapName || i.Kind == fixedName) {
+			fmt.Fprintf(&b, "freehold: leak: %s, not freed\n", i)
+			if i.Stack != "" {
+				b.WriteString("  made by:\n" + i.Stack)
+			}
+		}
 	}
-	a.rec.held.Add(-n)
-	store.charge(-n)
-	if a.debug.apart() {
-		quarantine.put(list, a.debug.quarantined())
-		return
-	}
-	store.put(list)
+	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -3,16 +3,178 @@
 package arena
 
 import (
+	"maps"
+	"math/bits"
 	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
+	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/percpu"
 	"github.com/freehold-go/freehold/internal/realtime"
+	"github.com/freehold-go/freehold/internal/sanitize"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
+
+// Chunks have sizes of classes, eight to an octave from minChunk on, so that a chunk that is given
+// back fits the next one who asks.
+const minChunk = 256
+
+// classOf is the smallest class of at least n bytes.
+func classOf(n uintptr) uint8 {
+	if n <= minChunk {
+		return 0
+	}
+	octave := bits.Len64(uint64(n-1)) - 9
+	return uint8(octave*8+int((n-1)>>(octave+5)&7)) + 1
+}
+
+// classBytes is the size of a class.
+func classBytes(class uint8) uintptr {
+	return minChunk / 8 * uintptr(8+class&7) << (class >> 3)
+}
+
+// newChunk makes the record of a chunk.
+func newChunk(f flow, d *typeDesc, class uint8, base unsafex.Ptr, size uintptr) *chunk {
+	return &chunk{cursor: cursor{base: base, typed: d != nil}, flow: f, desc: d, class: class, size: size}
+}
+
+// chunkIndex finds the chunk that an address lies in. It is kept when chunks are made and dropped,
+// never when values are. It keeps no chunk on the Go heap alive: an entry counts only while its
+// chunk is reachable, because as long as it is, its memory cannot be anything else (GC-5). Chunks
+// off the Go heap are kept until their arena gives them back: the memory of a leaked arena is still
+// that arena's.
+type chunkIndex struct {
+	mu    sync.Mutex // Guards the making of leafs.
+	leafs atomic.Pointer[map[uintptr]*leaf]
+}
+
+const (
+	pageBits = 13
+	leafBits = 13
+	leafSize = 1 << leafBits // Pages: a leaf covers 64 MiB.
+)
+
+// A leaf has the entries of each of its pages.
+type leaf struct {
+	mu    sync.Mutex // Guards changes of the pages.
+	pages [leafSize]atomic.Pointer[entry]
+}
+
+// An entry is one chunk that lies in a page, at least in part.
+type entry struct {
+	base, end uintptr
+	chunk     weak.Pointer[chunk]
+	off       *chunk // The chunk, if it is off the Go heap.
+	next      *entry
+}
+
+var index chunkIndex
+
+// add enters a chunk.
+func (x *chunkIndex) add(c *chunk) {
+	base := unsafex.PtrAddr(c.base)
+	alone := &entry{base: base, end: base + c.size, chunk: weak.Make(c)}
+	if c.off {
+		alone.off = c
+	}
+	x.change(c, func(old *entry) *entry {
+		rest := living(old, nil)
+		if rest == nil {
+			return alone // One entry serves all pages that the chunk has for itself.
+		}
+		return alone.before(rest)
+	})
+}
+
+// remove strikes a chunk off.
+func (x *chunkIndex) remove(c *chunk) {
+	x.change(c, func(old *entry) *entry { return living(old, c) })
+}
+
+// change replaces the entries of all pages that c lies in.
+func (x *chunkIndex) change(c *chunk, f func(*entry) *entry) {
+	first := unsafex.PtrAddr(c.base) >> pageBits
+	last := (unsafex.PtrAddr(c.base) + c.size - 1) >> pageBits
+	for page := first; page <= last; {
+		l := x.leaf(page)
+		l.mu.Lock()
+		for end := min(last, page|(leafSize-1)); page <= end; page++ {
+			at := &l.pages[page%leafSize]
+			at.Store(f(at.Load()))
+		}
+		l.mu.Unlock()
+	}
+}
+
+// living is the list without the entries of c and of chunks that are gone.
+func living(e *entry, c *chunk) *entry {
+	if e == nil {
+		return nil
+	}
+	rest := living(e.next, c)
+	if v := e.chunk.Value(); v == nil || v == c {
+		return rest
+	}
+	if rest == e.next {
+		return e
+	}
+	return e.before(rest)
+}
+
+// before is a copy of e in front of a list.
+func (e *entry) before(next *entry) *entry {
+	c := *e
+	c.next = next
+	return &c
+}
+
+// known is the leaf of a page, or nil.
+func (x *chunkIndex) known(page uintptr) *leaf {
+	if m := x.leafs.Load(); m != nil {
+		return (*m)[page>>leafBits]
+	}
+	return nil
+}
+
+// leaf is the leaf of a page, made if there is none.
+func (x *chunkIndex) leaf(page uintptr) *leaf {
+	if l := x.known(page); l != nil {
+		return l
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if l := x.known(page); l != nil {
+		return l
+	}
+	leafs := make(map[uintptr]*leaf)
+	if m := x.leafs.Load(); m != nil {
+		maps.Copy(leafs, *m)
+	}
+	l := new(leaf)
+	leafs[page>>leafBits] = l
+	x.leafs.Store(&leafs)
+	return l
+}
+
+// find is the chunk that addr lies in, or nil.
+func (x *chunkIndex) find(addr uintptr) *chunk {
+	l := x.known(addr >> pageBits)
+	if l == nil {
+		return nil
+	}
+	for e := l.pages[addr>>pageBits%leafSize].Load(); e != nil; e = e.next {
+		if addr >= e.base && addr < e.end {
+			if c := e.chunk.Value(); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
+}
 
 // A chunkStore keeps chunks that arenas gave back, for the next arenas, for some seconds. It is
 // divided into shards, of which each P prefers one. Only Free, Reset and Rewind fill it.
@@ -44,11 +206,19 @@ type shard struct {
 
 // A shelf is what a chunk can serve.
 type shelf struct {
-	desc  *typeDesc // Nil: any data without pointers and bools.
+	desc  *typeDesc // Of typed chunks.
+	flow  flow
 	class uint8
 }
 
 var store chunkStore
+
+// proven keeps chunks without pointers that the collector has proved unreachable, for arenas
+// without reuse, for some seconds.
+var proven chunkStore
+
+// pooled is the bytes in the states of all Pools.
+var pooled atomic.Int64
 
 // home is the shard that the caller should use.
 func home() int {
@@ -114,7 +284,7 @@ func (s *chunkStore) put(list *chunk) {
 			s.kept.Add(-n)
 			drop(c)
 		} else {
-			k := shelf{c.desc, c.class}
+			k := shelf{c.desc, c.flow, c.class}
 			c.checkKept(k)
 			if sh.lists == nil {
 				sh.lists = make(map[shelf]*chunk)
@@ -129,10 +299,12 @@ func (s *chunkStore) put(list *chunk) {
 	s.wake()
 }
 
-// drop leaves a chunk to the collector.
+// drop leaves a chunk to the collector. Nothing that still has its cursor keeps its memory alive.
 func drop(c *chunk) {
 	c.next = nil
 	index.remove(c)
+	c.cursor = cursor{}
+	c.mem = reflect.Value{}
 }
 
 // charge counts bytes that a live arena takes, or gives back if n is negative.
@@ -206,9 +378,9 @@ const goHeader = 8
 
 // makeChunk makes a chunk of a class on the Go heap. A class of typed chunks has room for a value.
 // A typed chunk is a []T to the collector (GC-6).
-func makeChunk(d *typeDesc, class uint8) *chunk {
+func makeChunk(f flow, d *typeDesc, class uint8) *chunk {
 	bytes := classBytes(class)
-	c := newChunk(d, class, nil, bytes)
+	c := newChunk(f, d, class, nil, bytes)
 	if d == nil {
 		c.base = unsafex.DataOf(make([]uint64, bytes/8))
 	} else {
@@ -220,4 +392,97 @@ func makeChunk(d *typeDesc, class uint8) *chunk {
 	index.add(c)
 	runtime.KeepAlive(c)
 	return c
+}
+
+// The chunks in the quarantine take at most the budget of guarded bytes divided by quarantineShare,
+// because the collector waits for the heap to grow in proportion, and at most quarantineMost,
+// because it scans all of them in each cycle.
+const (
+	quarantineShare = 8
+	quarantineMost  = 64 << 20
+)
+
+// quarantined is how many bytes of chunks the quarantine keeps.
+func (s *debugState) quarantined() int64 {
+	return min(s.config.GuardBytes/quarantineShare, quarantineMost)
+}
+
+// quarantine keeps freed chunks, so that no arena gets their memory and stale pointers
+// lead to what it was overwritten with. When it is full, the oldest are cleared and left to the
+// collector.
+var quarantine quarantineList
+
+type quarantineList struct {
+	mu          sync.Mutex
+	first, last *chunk
+	bytes       int64
+}
+
+// put takes chunks, linked by next, and keeps those freed last, up to most bytes.
+func (q *quarantineList) put(list *chunk, most int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for c := list; c != nil; {
+		next := c.next
+		c.next = nil
+		if q.last == nil {
+			q.first = c
+		} else {
+			q.last.next = c
+		}
+		q.last = c
+		q.bytes += c.bytes()
+		c = next
+	}
+	for q.bytes > most {
+		c := q.first
+		if q.first = c.next; q.first == nil {
+			q.last = nil
+		}
+		q.bytes -= c.bytes()
+		c.allow()
+		if c.desc != nil {
+			c.mem.SetLen(c.mem.Cap())
+			c.mem.Clear()
+		}
+		drop(c)
+		runtime.KeepAlive(c)
+	}
+}
+
+// allow makes the chunk's memory accessible to the sanitizer again, because the collector gets it.
+func (c *chunk) allow() {
+	if sanitize.Enabled {
+		sanitize.Unpoison(unsafex.PtrAddr(c.base), c.size)
+	}
+}
+
+// checkKept is for a chunk that enters or leaves the store's shelf k.
+func (c *chunk) checkKept(k shelf) {
+	if !invariants.Enabled {
+		return
+	}
+	if (shelf{c.desc, c.flow, c.class}) != k || c.off || c.owner.Load() != nil || c.used != 0 || c.limit != 0 {
+		invariants.Broken("a chunk of class %d on a shelf of class %d has owner %d, position %d and limit %d", c.class, k.class, c.ownerID(), c.used, c.limit)
+	}
+}
+
+// checkShelves is for a shard, whose lock the caller holds.
+func (sh *shard) checkShelves(s *chunkStore) {
+	if !invariants.Enabled {
+		return
+	}
+	kept := int64(0)
+	for k, c := range sh.lists {
+		if c == nil {
+			invariants.Broken("the store has an empty shelf of class %d", k.class)
+		}
+		for ; c != nil; c = c.next {
+			c.checkKept(k)
+			kept += c.bytes()
+		}
+	}
+	if n := sh.bytes.Load(); n != kept || s.kept.Load() < 0 {
+		invariants.Broken("a shard of the store has chunks of %d bytes; counted were %d, and %d in all", kept, n, s.kept.Load())
+	}
 }

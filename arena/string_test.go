@@ -23,16 +23,15 @@ func TestStrings(t *testing.T) {
 	}
 	for _, k := range kinds {
 		a := k.make()
-		m := NewMap[int, int32](a, 0)
+		m := NewMap[int, int](a, 0)
 		m.Set(1, 1)
 		New[int](a)
 		name := fmt.Sprintf("arena %d", a.ID())
-		check(k.name, a, name+" (", kindNames[a.rec.kind], fmt.Sprintf("%d bytes held", a.Stats().Held))
-		check("copy", copyOf(a), "a copy of "+name)
-		check("Map", m, "Map[int, int32] of ", name+" with 1 entries")
-		check("copy of a Map", copyOf(m), "a copy of a Map[int, int32] of "+name)
+		check(k.name, a, name+" (", a.rec.from.name, fmt.Sprintf("%d bytes held", a.Stats().Held))
+		check("Map", m, "Map[int, int] of ", name+" with 1 entries")
+		check("copy of a Map", copyOf(m), "a copy of a Map[int, int] of "+name)
 		a.Reset(Keep)
-		check("reset Map", m, "Map[int, int32] of "+name+", which was reset")
+		check("reset Map", m, "Map[int, int] of "+name+", which was reset")
 		if k.name == "Pool" {
 			var p Pool
 			b := p.Get()

@@ -18,7 +18,7 @@ type Typed[T any] struct {
 }
 
 // heapBump is the bump of the nil arena.
-var heapBump = bump{chunk: &noChunk, cursor: &noCursor}
+var heapBump = bump{chunk: &noChunk}
 
 // Of returns a's Typed for T.
 func Of[T any](a *Arena) Typed[T] {
@@ -26,24 +26,22 @@ func Of[T any](a *Arena) Typed[T] {
 	if a == nil {
 		return Typed[T]{b: &heapBump}
 	}
-	if a.debug != nil {
-		defer a.begin("Of").done()
+	s := a.check("Of")
+	if s.debug != nil {
+		defer s.begin("Of").done()
 	}
-	a.check("Of")
-	if a.rec.kind.offHeap() {
-		d.checkOffHeap("Of")
+	s.from.admit("Of", d)
+	if s.shared != nil || s.from.fixed || s.from.single {
+		return Typed[T]{b: &bump{chunk: &noChunk, a: a}} // Every call takes the slow way.
 	}
-	if a.kind != kindGo && a.kind != kindOffHeap {
-		return Typed[T]{b: &bump{chunk: &noChunk, cursor: &noCursor, a: a}} // Every call takes the slow way.
-	}
-	b := a.bumpFor(d)
+	b := s.bumpFor(d)
 	b.a = a
 	return Typed[T]{b: b}
 }
 
 // New is [New] in the arena.
 func (t Typed[T]) New() *T {
-	c, size := t.b.cursor, unsafex.Size[T]()
+	c, size := &t.b.chunk.cursor, unsafex.Size[T]()
 	if size%8 == 0 {
 		u := c.used
 		if n := u + size; n <= c.limit && size != 0 {

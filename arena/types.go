@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strings"
 
 	"github.com/freehold-go/freehold/internal/typeinfo"
+	"github.com/freehold-go/freehold/internal/unsafex"
 	"github.com/freehold-go/freehold/offheap"
 )
 
@@ -86,36 +86,30 @@ func (d *typeDesc) fill(key uintptr, t reflect.Type) {
 	d.path = typeinfo.Describe(t, reflect.TypeFor[offheap.UnsafeSelfContained]()).PointerPath
 }
 
-// checkOffHeap panics if values of the type must not live off the heap.
-func (d *typeDesc) checkOffHeap(op string) {
-	if d.path != "" {
-		panic(fmt.Errorf("arena: %s of %s in an off-heap arena: the type holds a Go pointer, which the collector would not see: %s; use NewArena for it, or replace pointers by offheap.Ref", op, d.typ, d.path))
-	}
-}
-
-// checkFixed panics if values of the type must not live in a fixed arena, whose memory serves any
-// type and is other data's afterwards.
-func (d *typeDesc) checkFixed(op string) {
-	d.checkOffHeap(op)
-	if d.flow == typedFlow {
-		panic(fmt.Errorf("arena: %s of %s in a fixed arena: the type holds a bool or is self-contained, so that its memory must stay its own; use a number for the bool, or NewOffHeap", op, d.typ))
-	}
-}
-
 // maxBytes bounds one block: 64 GiB, or 512 MiB on 32-bit systems. What the Go heap cannot give
 // ends the process without an error, so that the impossible must be refused before.
 const maxBytes = 1 << (29 + 7*(^uint(0)>>63))
 
-// bytesFor is the size of n values, or an error.
-func (d *typeDesc) bytesFor(n int) (uintptr, error) {
-	if uintptr(n) > d.most {
-		name := d.typ.String()
-		if strings.HasPrefix(name, "arena.mapSlot[") {
-			name = "entries of a Map"
-		} else {
-			name = "values of " + name
-		}
-		return 0, outOfMemory("%d %s (%d bytes each)", n, name, d.size)
-	}
-	return uintptr(n) * d.size, nil
+// smallSlice bounds the bytes of slices that are made the fast way.
+const smallSlice = 1 << 20
+
+// golden is 2^64 by the golden ratio. Products with it have hashes of the other factor in their
+// upper bits.
+const golden = 0x9E3779B97F4A7C15
+
+// wordSize is the size of a pointer.
+const wordSize = 4 << (^uintptr(0) >> 63)
+
+// load reads the pointer at p.
+func load(p unsafex.Ptr) unsafex.Ptr { return *unsafex.As[unsafex.Ptr](p) }
+
+// put writes the pointer at p.
+func put(p, v unsafex.Ptr) { *unsafex.As[unsafex.Ptr](p) = v }
+
+// loadWord reads the i-th word behind p.
+func loadWord(p unsafex.Ptr, i uintptr) uintptr {
+	return *unsafex.As[uintptr](unsafex.Add(p, i*wordSize))
 }
+
+// putWord writes the i-th word behind p.
+func putWord(p unsafex.Ptr, i, v uintptr) { *unsafex.As[uintptr](unsafex.Add(p, i*wordSize)) = v }

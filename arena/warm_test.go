@@ -28,7 +28,7 @@ func TestResetWarm(t *testing.T) {
 	warm := func(after string) {
 		t.Helper()
 		for _, b := range a.typed {
-			if c := a.probe(b.desc.key); c != b.cursor || c.limit < c.used+b.desc.size {
+			if c := a.probe(b.desc.key); c != &b.chunk.cursor || c.limit < c.used+b.desc.size {
 				t.Errorf("after %s the slot of %s leads to %+v", after, b.desc.typ, *c)
 			}
 		}

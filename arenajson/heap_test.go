@@ -46,14 +46,14 @@ var decodings = map[string]func(t *testing.T, a *arena.Arena) any{
 	"Each[T](a, reader)": func(t *testing.T, a *arena.Arena) any {
 		for v, err := range arenajson.Each[shopOrder](a, strings.NewReader(orderText)) {
 			try(t, err)
-			return arena.Heap(v) // It ends with the step.
+			return must(arena.Heap(v))(t) // It ends with the step.
 		}
 		return nil
 	},
 	"EachElement[T](a, reader)": func(t *testing.T, a *arena.Arena) any {
 		for v, err := range arenajson.EachElement[shopOrder](a, strings.NewReader("["+orderText+"]")) {
 			try(t, err)
-			return arena.Heap(v)
+			return must(arena.Heap(v))(t)
 		}
 		return nil
 	},
@@ -77,7 +77,7 @@ var decodings = map[string]func(t *testing.T, a *arena.Arena) any{
 	"httparena.DecodeJSON[T](r)": func(t *testing.T, _ *arena.Arena) any {
 		var copied any
 		handler := httparena.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			copied = arena.Heap(must(httparena.DecodeJSON[shopOrder](r))(t)) // The arena ends with the request.
+			copied = must(arena.Heap(must(httparena.DecodeJSON[shopOrder](r))(t)))(t) // The arena ends with the request.
 		}), httparena.Options{})
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/", strings.NewReader(orderText)))
 		return copied
@@ -127,7 +127,7 @@ func testCopies(t *testing.T, decode func(t *testing.T, a *arena.Arena) any) {
 	defer other.Free()
 	v := decode(t, a)
 	want := plain(t, v)
-	onHeap, inArena := arena.Heap(v), arena.DeepClone(other, v)
+	onHeap, inArena := must(arena.Heap(v))(t), must(arena.DeepClone(other, v))(t)
 	for range 3 {
 		a.Reset(arena.Keep)
 		if _, err := arenajson.Unmarshal[[]shopOrder](a, []byte("["+strings.Repeat(orderOfOthers+",", 20)+orderOfOthers+"]")); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	graph.RegisterCopier[Value](func(alloc func(reflect.Type, int) pointer, from, to pointer) error {
+	graph.RegisterCopier[Value](func(alloc func(reflect.Type, int) (pointer, error), from, to pointer) error {
 		c := valueCopier{alloc}
 		v, err := c.value(*unsafex.As[Value](from), maxDepth)
 		*unsafex.As[Value](to) = v
@@ -23,7 +23,7 @@ func init() {
 // A valueCopier copies Values for arena.DeepClone and arena.Heap. Only this package knows what the
 // fields of a Value lead to.
 type valueCopier struct {
-	alloc func(t reflect.Type, n int) pointer
+	alloc func(t reflect.Type, n int) (pointer, error)
 }
 
 // value copies a Value with arrays and objects that are nested at most so deep.
@@ -37,28 +37,35 @@ func (c valueCopier) value(v Value, depth int) (Value, error) {
 	}
 	switch v.Kind() {
 	case Number, String:
-		return made(v.Kind(), unsafex.StringData(c.text(v.text())), n), nil
+		text, err := c.text(v.text())
+		return made(v.Kind(), unsafex.StringData(text), n), err
 	case Array:
-		to := c.alloc(reflect.TypeFor[Value](), n)
+		to, err := c.alloc(reflect.TypeFor[Value](), n)
+		if err != nil {
+			return Value{}, err
+		}
 		// SAFETY: alloc has returned memory for n Values.
 		elements := unsafex.SliceOf[Value](to, n, n)
 		for i, e := range v.elements() {
-			var err error
 			if elements[i], err = c.value(e, depth-1); err != nil {
 				return Value{}, err
 			}
 		}
 		return made(Array, to, n), nil
 	case Object:
-		to := c.alloc(reflect.TypeFor[member](), n)
+		to, err := c.alloc(reflect.TypeFor[member](), n)
+		if err != nil {
+			return Value{}, err
+		}
 		// SAFETY: as above.
 		members := unsafex.SliceOf[member](to, n, n)
 		for i, m := range v.members() {
-			value, err := c.value(m.value, depth-1)
+			if members[i].value, err = c.value(m.value, depth-1); err == nil {
+				members[i].name, err = c.text(m.name)
+			}
 			if err != nil {
 				return Value{}, err
 			}
-			members[i] = member{c.text(m.name), value}
 		}
 		return made(Object, to, n), nil
 	}
@@ -66,12 +73,15 @@ func (c valueCopier) value(v Value, depth int) (Value, error) {
 }
 
 // text copies a string.
-func (c valueCopier) text(s string) string {
+func (c valueCopier) text(s string) (string, error) {
 	if s == "" {
-		return ""
+		return "", nil
 	}
-	to := c.alloc(reflect.TypeFor[byte](), len(s))
+	to, err := c.alloc(reflect.TypeFor[byte](), len(s))
+	if err != nil {
+		return "", err
+	}
 	// SAFETY: alloc has returned memory for len(s) bytes, which nothing changes after the copy.
 	copy(unsafex.SliceOf[byte](to, len(s), len(s)), s)
-	return unsafex.StringOf(to, len(s))
+	return unsafex.StringOf(to, len(s)), nil
 }

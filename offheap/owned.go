@@ -13,15 +13,10 @@ import (
 
 // Blocks of arenas.
 //
-// An arena cuts its values from blocks of offheap, and only the arena may free them. A program has
-// a pointer to the beginning of such a block: the block's first value lies there. So blocks of
-// arenas are of kinds of their own (kind.owned), which share slabs with no other blocks, and all
-// functions that free, resize or move a block refuse these kinds.
-//
-// The fast paths do not ask for the kind. They free into the holder's hot slot, and into the slot
-// of a bin that the type or the length tells. The latter is never a bin of an arena's kind, and
-// such a slot never becomes the hot one. So a free of an arena's block takes the slow path, which
-// knows the bin anyway. The arena's own free looks for the slot of the block's bin.
+// An arena cuts its values from blocks of offheap, and frees the blocks by internal/owner. Its first value
+// does not lie at the beginning of the block, so all functions that free, resize or move a block take a
+// pointer to a value for an interior pointer, and refuse it. In the debug modes a value is a block of its
+// own; there they ask internal/owner whether it is an arena's.
 
 func init() {
 	owner.Make, owner.Free, owner.TellLate = makeOwned, freeOwned, panicLate
@@ -39,7 +34,6 @@ func makeOwned(purpose any, t reflect.Type, n int) (uintptr, error) {
 		}
 		q = d.request(s, uintptr(n), nil, true)
 	}
-	q.kind = q.kind.forArenas()
 	if q.n <= sizeclass.Max {
 		if addr := std.pop(q.kind, sizeclass.Of(q.n)); addr != 0 {
 			if q.zero {

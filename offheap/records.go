@@ -159,13 +159,13 @@ func (t *recorder) panicLate() {
 	}
 }
 
-// freeOnly is freeBlock without the damage of another block. It frees a block of an arena if owned
-// is true, and any other block if owned is false.
+// freeOnly is freeBlock without the damage of another block. An arena frees its own blocks, with owned
+// set; nothing else frees them.
 func (t *recorder) freeOnly(addr uintptr, op string, owned bool) {
 	if !owned {
 		refuseOwned(op, addr)
 	}
-	b, ok := t.blocks.take(addr, owned)
+	b, ok := t.blocks.take(addr, false)
 	if !ok {
 		t.misuse(op, addr)
 	}

@@ -96,7 +96,7 @@ func TestWindows(t *testing.T) {
 	widen(t)
 	h := releasedHeap(t, &fakemem.Fake{})
 	bools := h.newKind(nil, &typeDesc{typ: reflect.TypeFor[bool]()})
-	kinds := []*kind{h.plain, h.newKind(nil, nil), h.newKind(&purposeState{options: PurposeOptions{Wipe: true}}, nil), h.plain.forArenas(), bools}
+	kinds := []*kind{h.plain, h.newKind(nil, nil), h.newKind(&purposeState{options: PurposeOptions{Wipe: true}}, nil), bools}
 	const workers, steps = 4, 2 * windowSteps
 	given := make(chan windowBlock, 32)
 	var group sync.WaitGroup
@@ -182,54 +182,19 @@ func TestWindows(t *testing.T) {
 }
 
 // TestWindowsStale: goroutines free and resize what they or others have freed before, some at the same moment.
-// That may hit what now lies there and is of a kind that such calls may name. It never hits a block of an
-// arena, and is never worse than a MisuseError.
+// That may hit what now lies there and is of a kind that such calls may name, and is never worse than a MisuseError.
 func TestWindowsStale(t *testing.T) {
 	widen(t)
 	h := releasedHeap(t, &fakemem.Fake{})
 	kinds := []*kind{h.plain, h.newKind(nil, nil), h.newKind(&purposeState{options: PurposeOptions{Wipe: true}}, nil)}
-	owned := []*kind{h.plain.forArenas(), kinds[1].forArenas()}
 	var stale staleAddrs
 	var group sync.WaitGroup
-	for w := range 2 {
-		group.Go(func() { arenaBesideMistakes(t, h.heap, rand.New(rand.NewPCG(uint64(w), 2)), owned) })
-	}
 	for w := range 4 {
 		l := openLocal(t, h)
 		group.Go(func() { mistakes(t, h.heap, rand.New(rand.NewPCG(uint64(w), 3)), kinds, l, &stale) })
 	}
 	group.Wait()
 	h.purge.run(true)
-}
-
-// arenaBesideMistakes allocates and frees blocks as arenas do. What it writes stays.
-func arenaBesideMistakes(t *testing.T, h *heap, r *rand.Rand, kinds []*kind) {
-	var mine []windowBlock
-	for range windowSteps {
-		if t.Failed() {
-			return
-		}
-		if len(mine) < 12 && r.IntN(2) == 0 {
-			b := windowBlock{n: windowSizes[r.IntN(len(windowSizes))], kind: kinds[r.IntN(len(kinds))], stamp: byte(2 + r.IntN(250))}
-			addr, err := h.allocate(request{kind: b.kind, n: b.n, align: 8})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			b.addr = addr
-			b.fill()
-			mine = append(mine, b)
-		} else if n := len(mine); n > 0 {
-			i := r.IntN(n)
-			mine[i].check(t)
-			mine[i].free(h)
-			mine[i] = mine[n-1]
-			mine = mine[:n-1]
-		}
-		if r.IntN(400) == 0 {
-			h.purge.run(true)
-		}
-	}
 }
 
 // mistakes allocates blocks, and frees and resizes those in stale, which has them all, in use or not.

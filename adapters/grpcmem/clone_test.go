@@ -26,7 +26,15 @@ func TestDeepCloneOfMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []proto.Message{arena.DeepClone(a, m), arena.Heap(m)} {
+		inArena, err := arena.DeepClone(a, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		onHeap, err := arena.Heap(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []proto.Message{inArena, onHeap} {
 			if got, err := proto.Marshal(c); c == m || err != nil || len(got) != len(want) || !proto.Equal(c, m) {
 				t.Errorf("%v became %v (%v)", m, c, err)
 			}

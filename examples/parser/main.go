@@ -61,7 +61,7 @@ type totals struct {
 }
 
 // add adds a file. It keeps the block with the most memory: a copy of it, by keep.
-func (t *totals) add(f *config.File, keep func(b *config.Block) *config.Block) error {
+func (t *totals) add(f *config.File, keep func(b *config.Block) (*config.Block, error)) error {
 	for _, b := range f.Blocks {
 		memory, err := b.Memory()
 		if err != nil {
@@ -69,7 +69,10 @@ func (t *totals) add(f *config.File, keep func(b *config.Block) *config.Block) e
 		}
 		t.memory += memory
 		if memory > t.most {
-			t.largest, t.most = keep(b), memory
+			if t.largest, err = keep(b); err != nil {
+				return err
+			}
+			t.most = memory
 		}
 	}
 	return nil
@@ -81,7 +84,7 @@ func usePlain(sources [][]byte, files int) (t totals, err error) {
 		if err != nil {
 			return t, err
 		}
-		if err := t.add(f, func(b *config.Block) *config.Block { return b }); err != nil {
+		if err := t.add(f, func(b *config.Block) (*config.Block, error) { return b, nil }); err != nil {
 			return t, err
 		}
 	}
@@ -101,7 +104,7 @@ func useArena(sources [][]byte, files int) (t totals, err error) {
 		}
 		// The block that is kept outlives the arena: arena.Heap copies it to the Go heap, with all
 		// nodes and strings that it leads to.
-		keep := func(b *config.Block) *config.Block { return arena.Heap(b) }
+		keep := func(b *config.Block) (*config.Block, error) { return arena.Heap(b) }
 		if err := t.add(f, keep); err != nil {
 			return t, err
 		}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package graph has the types that copy themselves in a deep copy.
 package graph
 
 import (
@@ -10,10 +11,10 @@ import (
 )
 
 // Copier copies a value of a type of freehold's own, whose fields alone do not say what they lead
-// to. From is the address of the value and to that of its copy, which is zero. Alloc returns zeroed
-// memory for n values of a type; it does not return if there is none. The error says why the value
+// to. From is the address of the value and to that of its copy. Alloc returns
+// memory for n values of a type, all of which the Copier overwrites. The error says why the value
 // cannot be copied.
-type Copier func(alloc func(t reflect.Type, n int) unsafex.Ptr, from, to unsafex.Ptr) error
+type Copier func(alloc func(t reflect.Type, n int) (unsafex.Ptr, error), from, to unsafex.Ptr) error
 
 var copiers sync.Map // from reflect.Type to Copier
 

@@ -50,7 +50,10 @@ func TestKept(t *testing.T) {
 	for range 20 {
 		c := w.Frame(a)[3]
 		want = Command{c.Unit, append([]*Tile(nil), c.Path...), strings.Clone(c.Label)}
-		kept = arena.Heap(c, arena.CloneOptions{Share: []reflect.Type{reflect.TypeFor[Tile]()}})
+		var err error
+		if kept, err = arena.Heap(c, arena.CloneOptions{Share: []reflect.Type{reflect.TypeFor[Tile]()}}); err != nil {
+			t.Fatal(err)
+		}
 		a.Reset(arena.Keep)
 		w.Frame(a)
 		a.Reset(arena.Keep)

@@ -59,7 +59,10 @@ func TestKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := arena.Heap(f.Blocks[7])
+	kept, err := arena.Heap(f.Blocks[7])
+	if err != nil {
+		t.Fatal(err)
+	}
 	a.Reset(arena.Keep)
 	if _, err := Parse(a, Source(1, 10)); err != nil {
 		t.Fatal(err)

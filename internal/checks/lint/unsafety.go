@@ -24,10 +24,8 @@ var unsafeFiles = []string{
 	"alloctest/stack.go",            // shows an allocator a slice of the stack that escape analysis does not see
 	"internal/checks/misuse/raw.go", // does what a mistake in unsafe code does
 	"cmd/bench/bound/bound.go",      // the physical bound: an unchecked slab and free list
-	"arena/unsafetype.go",           // these name unsafe.Pointer in what they export
-	"arena/unsafevalues.go",
-	"arena/map_unsafe.go",
-	"pool/slab.go", // reads through no dictionary of types, which each generic function of unsafex costs
+	"arena/unsafe.go",               // these name unsafe.Pointer in what they export
+	"pool/slab.go",                  // reads through no dictionary of types, which each generic function of unsafex costs
 	"arena/slabs.go",
 }
 

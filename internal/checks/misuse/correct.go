@@ -91,7 +91,11 @@ func freePrefix(Variant) {
 func outlive(Variant) {
 	h := openArena(Pointers, byFree)
 	n := allocate[node](h)
-	name, whole := strings.Clone(n.name), arena.Heap(n)
+	name := strings.Clone(n.name)
+	whole, err := arena.Heap(n)
+	if err != nil {
+		panic(err)
+	}
 	giveUp(h)
 	accessIndex(name)
 	accessRead(whole)

@@ -23,7 +23,7 @@ func handles() []Case {
 		{Name: "builder-handle", Text: "writes to a Builder after Free of its arena", Run: two(builderAfterFree), Seen: freed},
 		{Name: "builder-string", Text: "asks a Builder for its string after Free of its arena", Run: two(builderStringAfter(byFree)), Seen: freed},
 		{Name: "builder-reset", Text: "writes to a Builder after Reset of its arena", Run: two(builderWriteAfter(byReset)), Seen: reset},
-		{Name: "arena-copy-new", Text: "allocates from a copy of an arena after Free of the arena", Run: two(newFromCopy), Seen: copied},
+		{Name: "arena-copy-new", Text: "allocates from a copy of an arena after Free of the arena", Run: two(newFromCopy), Seen: freed},
 		{Name: "arena-copy-free", Text: "frees a copy of an arena", Run: two(freeCopy), Seen: copied},
 		{Name: "pool-copy", Text: "gets an arena from a copy of a Pool", Run: only(Plain, getFromCopy), Seen: copied},
 		{Name: "builder-copy", Text: "writes to a copy of a Builder", Run: two(writeToCopy), Seen: copied},

@@ -109,8 +109,14 @@ func stressFunc(s *stress, w *stressWorld) relic {
 // stressClone copies a value into the arena with all that it leads to, and out again.
 func stressClone(s *stress, w *stressWorld) relic {
 	v, want := leafValue(s.seed), leafValue(s.seed)
-	p := arena.DeepClone(w.arena, &v)
-	out := arena.Heap(p)
+	p, err := arena.DeepClone(w.arena, &v)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	out, err := arena.Heap(p)
+	if err != nil {
+		s.t.Fatal(err)
+	}
 	s.heap = append(s.heap, relic{live: func() error { return differ(out, &want) }})
 	return relic{func() error { return differ(p, &want) }, func() error { return staleLeaf(p, 3) }}
 }

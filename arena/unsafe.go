@@ -4,13 +4,138 @@ package arena
 
 import (
 	"fmt"
+	"math/bits"
 	"reflect"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/freehold-go/freehold/internal/invariants"
 	"github.com/freehold-go/freehold/internal/unsafex"
 )
+
+// An UnsafeType is a type that is known only at run time, looked up once. Decoders have one for each
+// type that they fill, and allocate values with [Arena.UnsafeNew] and its kin. There is one
+// UnsafeType for each type; any goroutine may use it.
+type UnsafeType struct {
+	desc *typeDesc
+	size uintptr
+	// key leads to the cursor that the fast paths cut from. It is noKey for types whose values need
+	// more than a cut.
+	key   uintptr
+	cut   uintptr // The size, or 1 with noKey.
+	small int     // The fast path makes slices of at most so many values.
+
+	arrays atomic.Pointer[arrayTypes]
+}
+
+// noKey is the key of no type.
+const noKey = 1
+
+var unsafeTypes sync.Map // Of *UnsafeType, by reflect.Type.
+
+// UnsafeTypeOf looks up t. It takes about a microsecond the first time and some 30 ns after that.
+func UnsafeTypeOf(t reflect.Type) *UnsafeType {
+	if t == nil {
+		panic(fmt.Errorf("arena: UnsafeTypeOf of a nil reflect.Type"))
+	}
+	if u, ok := unsafeTypes.Load(t); ok {
+		return u.(*UnsafeType)
+	}
+	checkGenuine("UnsafeTypeOf", t)
+	d := describeType(t)
+	u := &UnsafeType{desc: d, size: d.size, key: noKey, cut: 1}
+	if d.flow != byteFlow && d.size != 0 {
+		u.key, u.cut, u.small = d.key, d.size, int(smallSlice/d.size)
+	}
+	first, _ := unsafeTypes.LoadOrStore(t, u)
+	return first.(*UnsafeType)
+}
+
+// Type is the type that was looked up.
+func (t *UnsafeType) Type() reflect.Type { return t.desc.typ }
+
+// String is the name of the type.
+func (t *UnsafeType) String() string { return t.desc.typ.String() }
+
+// An arrayType is the type of an array of a type's values.
+type arrayType struct {
+	typ   reflect.Type
+	count int
+}
+
+// arrayTypes are the array types of one type by the class of their length. Package reflect never
+// forgets a type that it made, so there are only so many.
+type arrayTypes [arrayClasses]atomic.Pointer[arrayType]
+
+// Lengths of arrays have classes: 1 to 16, and then eight to an octave. An array has at most mostArray
+// bytes: the slack of a larger one would be more than what a slice's header takes.
+const (
+	arrayClasses = 8 * (17 - 3)
+	mostArray    = 64 << 10
+)
+
+// countClass is the smallest class of n values, and the values that it has.
+func countClass(n int) (class, count int) {
+	shift := max(bits.Len(uint(n-1))-4, 0)
+	top := (n - 1) >> shift
+	return 8*shift + top, (top + 1) << shift
+}
+
+// array is the array type of the smallest class of at least n values.
+func (t *UnsafeType) array(n int) *arrayType {
+	all := t.arrays.Load()
+	if all == nil {
+		t.arrays.CompareAndSwap(nil, new(arrayTypes))
+		all = t.arrays.Load()
+	}
+	class, count := countClass(n)
+	a := all[class].Load()
+	if a == nil {
+		a = &arrayType{reflect.ArrayOf(count, t.desc.typ), count}
+		all[class].Store(a)
+	}
+	return a
+}
+
+// onHeap is n zero values of the type in a row on the Go heap. They are one object, unless they are
+// many, and then two.
+func (t *UnsafeType) onHeap(n int) unsafe.Pointer {
+	switch bytes := uintptr(n) * t.size; {
+	case uintptr(n) > t.desc.most: // The bytes may overflow.
+		return reflect.MakeSlice(t.desc.slice, n, n).UnsafePointer() // It panics, or ends the process.
+	case bytes == 0:
+		return unsafex.PtrOf(new(struct{}))
+	case n == 1:
+		return reflect.New(t.desc.typ).UnsafePointer()
+	case !t.desc.scan:
+		return unsafex.DataOf(make([]uint64, (bytes+7)/8))
+	case bytes <= mostArray:
+		return reflect.New(t.array(n).typ).UnsafePointer()
+	}
+	return reflect.MakeSlice(t.desc.slice, n, n).UnsafePointer()
+}
+
+// copyValues copies n values of the type. If they hold pointers, the collector sees each store.
+func (t *UnsafeType) copyValues(to, from unsafe.Pointer, n int) {
+	if n == 0 || t.size == 0 {
+		return
+	}
+	if !t.desc.scan {
+		bytes := n * int(t.size)
+		copy(unsafex.SliceOf[byte](to, bytes, bytes), unsafex.SliceOf[byte](from, bytes, bytes))
+		return
+	}
+	dst, src := sliceHeader{to, n, n}, sliceHeader{from, n, n} // reflect.SliceAt would put them on the heap.
+	reflect.Copy(reflect.NewAt(t.desc.slice, unsafex.PtrOf(&dst)).Elem(), reflect.NewAt(t.desc.slice, unsafex.PtrOf(&src)).Elem())
+}
+
+// A sliceHeader is how a slice lies in memory (GC-8).
+type sliceHeader struct {
+	data     unsafe.Pointer
+	len, cap int
+}
 
 // The door for decoders and their kin: values of types that are known only at run time, as pointers.
 // What it returns is as good as what New and MakeSlice return. The names say Unsafe because the
@@ -34,16 +159,7 @@ func (a *Arena) UnsafeNew(t *UnsafeType) (unsafe.Pointer, error) {
 //go:noinline
 func (a *Arena) unsafeNewSlow(t *UnsafeType) (unsafe.Pointer, error) {
 	if a != nil && t.size != 0 {
-		var p unsafe.Pointer
-		switch {
-		case a.kind != kindShared:
-			p = a.cutProbed(t.desc.key, t.size, t.desc.align)
-		case t.desc.flow == byteFlow:
-			p = a.cutOddPinned(t.desc.key, t.size, t.desc.align)
-		default:
-			p = a.cutPinned(t.desc.key, t.size)
-		}
-		if p != nil {
+		if p := a.cutProbed(t.desc.key, t.size, t.desc.align); p != nil {
 			return p, nil
 		}
 	}
@@ -68,13 +184,7 @@ func (a *Arena) unsafeMakeSliceSlow(t *UnsafeType, n int) (unsafe.Pointer, error
 		panic(fmt.Errorf("arena: UnsafeMakeSlice of %s: negative length %d", t, n))
 	}
 	if a != nil && uint(n-1) < uint(t.small) {
-		var p unsafe.Pointer
-		if a.kind == kindShared {
-			p = a.cutPinned(t.key, uintptr(n)*t.size)
-		} else {
-			p = a.probe(t.key).take(uintptr(n) * t.size)
-		}
-		if p != nil {
+		if p := a.probe(t.key).take(uintptr(n) * t.size); p != nil {
 			return p, nil
 		}
 	}
@@ -99,9 +209,9 @@ func (c *UnsafeCursor) Take(n uintptr) unsafe.Pointer { return c.take(n) }
 // nil, it has no room either.
 func (a *Arena) UnsafeCursor(t *UnsafeType) *UnsafeCursor {
 	if a == nil {
-		return &noCursor
+		return &noChunk.cursor
 	}
-	return a.elsewhere(a.cursorOf(t.key), t.key)
+	return a.probe(t.key)
 }
 
 // UnsafeBytes returns n bytes in a, or on the Go heap if a is nil. They are not cleared: they may hold
@@ -149,12 +259,9 @@ func (a *Arena) UnsafeGrow(t *UnsafeType, p unsafe.Pointer, length, capacity, wa
 	}
 	const op = "UnsafeGrow"
 	if a != nil {
-		if a.broken() {
-			a.misused(op)
-		}
-		if a.kind == kindShared && want > capacity {
-			return a.growInPart(t, p, length, capacity, want)
-		}
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		a = in
 	}
 	if want <= capacity {
 		return p, capacity, nil
@@ -183,18 +290,17 @@ func (a *Arena) UnsafeGrow(t *UnsafeType, p unsafe.Pointer, length, capacity, wa
 }
 
 // wordsOf is the cursor for values of t, if slices of t can grow and shrink by it alone: the values
-// are whole words, and no debug mode counts them. A bump is not needed then, so that an arena of a
-// Pool stays asleep.
+// are whole words, and no debug mode counts them.
 func (a *Arena) wordsOf(t *UnsafeType) *cursor {
-	if t.size%8 != 0 || a.kind != kindGo || a.debug != nil {
-		return &noCursor
+	if t.size%8 != 0 || a.debug != nil {
+		return &noChunk.cursor
 	}
-	return a.elsewhere(a.cursorOf(t.key), t.key)
+	return a.probe(t.key)
 }
 
 // growFast is UnsafeGrow if the cursor has room for at least want values, more than capacity, or nil.
 func (a *Arena) growFast(t *UnsafeType, p unsafe.Pointer, length, capacity, want int) (unsafe.Pointer, int) {
-	if uint(want) > uint(t.small)/2 || a.broken() {
+	if uint(want) > uint(t.small)/2 || !a.direct() {
 		return nil, 0
 	}
 	c := a.wordsOf(t)
@@ -229,7 +335,7 @@ func (a *Arena) trimFast(t *UnsafeType, p unsafe.Pointer, length, capacity int) 
 		return false
 	}
 	end := c.used - uintptr(capacity-length)*t.size
-	if end < uintptr(c.floor) || c.floor == noTrim {
+	if end < c.floor {
 		return false
 	}
 	if invariants.Enabled {
@@ -237,16 +343,6 @@ func (a *Arena) trimFast(t *UnsafeType, p unsafe.Pointer, length, capacity int) 
 	}
 	c.used = end
 	return true
-}
-
-// growInPart is UnsafeGrow in one of the parts of a shared arena.
-func (a *Arena) growInPart(t *UnsafeType, p unsafe.Pointer, length, capacity, want int) (unsafe.Pointer, int, error) {
-	g, room := p, capacity
-	err := a.inPart("UnsafeGrow", func(part *Arena) (err error) {
-		g, room, err = part.UnsafeGrow(t, p, length, capacity, want)
-		return err
-	})
-	return g, room, err
 }
 
 // UnsafeTrim gives the last values of a slice back to a, so that the next value of t lies where they
@@ -263,21 +359,11 @@ func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 	if a == nil || length == capacity {
 		return capacity
 	}
-	if a.broken() {
-		a.misused(op)
-	}
+	a, lock := a.lock(op)
+	defer lock.unlock()
 	if a.trimFast(t, p, length, capacity) {
 		runtime.KeepAlive(p)
 		return length
-	}
-	if a.kind == kindShared { // The part that it was cut from is not known.
-		defer a.lockAll(op)()
-		for _, part := range a.parts {
-			if n := part.UnsafeTrim(t, p, length, capacity); n != capacity {
-				return n
-			}
-		}
-		return capacity
 	}
 	b := a.growing(op, t.desc)
 	if b == nil || !b.trim(unsafex.PtrAddr(p), uintptr(length)*t.size, uintptr(capacity)*t.size) {
@@ -309,7 +395,7 @@ func (a *Arena) UnsafeTrim(t *UnsafeType, p unsafe.Pointer, length, capacity int
 // UnsafeGoMap panics if t is no map type or hint is negative. If a limit refuses the map, it returns
 // an error that errors.Is [offheap.ErrLimit].
 func (a *Arena) UnsafeGoMap(t *UnsafeType, hint int) (unsafe.Pointer, error) {
-	if a != nil && a.maps != nil && hint == 0 && !a.broken() {
+	if a != nil && hint == 0 && a.direct() && a.maps != nil {
 		if g := a.maps.again(t.desc); g != nil {
 			return g.v.UnsafePointer(), nil
 		}
@@ -336,17 +422,17 @@ func (b *bump) trim(addr, left, size uintptr) bool {
 	if b.flow == wordFlow { // In a fixed arena bytes lie among words.
 		end = (end + 7) &^ 7
 	}
-	if end >= c.used || end < b.floor {
+	if end >= c.used || end < c.floor {
 		return false
 	}
 	b.look()
-	if invariants.Enabled && b.flow != byteFlow && b.arena().kind != kindFixed { // Bytes need not be zero, and lie among words there.
+	if invariants.Enabled && b.flow != byteFlow && !b.in.from.fixed { // Bytes need not be zero, and lie among words there.
 		checkTrim(c.base, end, c.used, b.name())
 	}
 	if b.flow == byteFlow { // Bytes need not be zero: the next values are cleared up to dirty.
 		c.dirty = max(c.dirty, c.used)
 	}
-	if b.arena().kind == kindFixed { // Bytes lie among words, which must be zero.
+	if b.in.from.fixed { // Bytes lie among words, which must be zero.
 		unsafex.ClearAt(unsafex.Add(c.base, end), c.used-end)
 	}
 	c.used = end
@@ -361,4 +447,126 @@ func checkTrim(base unsafe.Pointer, from, to uintptr, name string) {
 			invariants.Broken("UnsafeTrim gave back values of %s in which byte %d is not zero", name, i)
 		}
 	}
+}
+
+// An UnsafeMap is a *[Map] whose types are known only at run time, as a decoder has it: a reflect.Value
+// of any pointer to a Map holds one. Keys and values are passed by their addresses. The caller vouches
+// that these are the addresses of a K and a V.
+type UnsafeMap interface {
+	// UnsafeTypes returns K and V. The pointer may be nil.
+	UnsafeTypes() (key, value reflect.Type)
+	// UnsafeStart makes a zero Map an empty one in a, as [NewMap] does, with an error for lack of memory. It panics if the Map is not zero.
+	// The Map must lie on the Go heap: it tells a stale use as long as nothing else lies where it is.
+	UnsafeStart(a *Arena) error
+	// UnsafeGet is [Map.Get]: it stores the value of a key if there is one, and says so.
+	UnsafeGet(key, value unsafe.Pointer) bool
+	// UnsafeSet is [Map.Set] that returns an error if there is no memory.
+	UnsafeSet(key, value unsafe.Pointer) error
+	// Len is [Map.Len].
+	Len() int
+}
+
+// UnsafeTypes is for an [UnsafeMap].
+func (m *Map[K, V]) UnsafeTypes() (key, value reflect.Type) {
+	return reflect.TypeFor[K](), reflect.TypeFor[V]()
+}
+
+// UnsafeStart is for an [UnsafeMap].
+func (m *Map[K, V]) UnsafeStart(a *Arena) error {
+	if m.self != nil {
+		panic(fmt.Errorf("arena: Map.UnsafeStart of a %T that was made before", m))
+	}
+	m.self = m
+	return m.start("Map.UnsafeStart", a, 0)
+}
+
+// UnsafeGet is for an [UnsafeMap].
+func (m *Map[K, V]) UnsafeGet(key, value unsafe.Pointer) bool {
+	// SAFETY: the caller vouches for the types of both variables.
+	v, ok := m.Get(*unsafex.As[K](key))
+	if ok {
+		*unsafex.As[V](value) = v
+	}
+	return ok
+}
+
+// UnsafeSet is for an [UnsafeMap].
+func (m *Map[K, V]) UnsafeSet(key, value unsafe.Pointer) error {
+	// SAFETY: as in UnsafeGet.
+	return m.set("Map.UnsafeSet", *unsafex.As[K](key), *unsafex.As[V](value))
+}
+
+// lendMap is a map that is kept, or a new one, of so many bytes.
+func (s *state) lendMap(d *typeDesc, hint int, bytes int64) (v reflect.Value, err error) {
+	if s.maps == nil {
+		s.maps = new(goMaps)
+	}
+	m := s.maps
+	of := m.of(d)
+	for of.lent < len(of.maps) {
+		g := &of.maps[of.lent]
+		if more := bytes - of.bytes(g.size); more <= 0 || s.fitsMap(more) {
+			g.size = max(g.size, hint)
+			return m.lend(of).v, nil
+		}
+		m.drop(s, of, of.lent, of.lent+1) // A new map may fit in its place, once the arena gives up what is spare.
+	}
+	if err := s.chargeMap(bytes); err != nil {
+		return v, err
+	}
+	g := goMap{v: reflect.MakeMapWithSize(d.typ, hint), size: hint}
+	g.plain, _ = g.v.Interface().(map[string]any)
+	of.maps = append(of.maps, g)
+	return m.lend(of).v, nil
+}
+
+// chargeMap counts n more bytes of maps. If the limit forbids it, all maps that wait go first.
+func (s *state) chargeMap(n int64) error {
+	if !s.fitsMap(n) && !(s.releaseSpare() && s.fitsMap(n)) {
+		return s.rec.beyond(n)
+	}
+	return nil
+}
+
+// fitsMap counts n more bytes of maps, unless the limit forbids them. Maps of an off-heap arena lie on
+// the Go heap, and so are no part of its memory.
+func (s *state) fitsMap(n int64) bool {
+	if !s.from.outside {
+		if !s.rec.fits(n) {
+			return false
+		}
+		store.charge(n)
+	}
+	s.maps.held += n
+	return true
+}
+
+// goMap is an empty map of a type.
+func (a *Arena) goMap(op string, d *typeDesc, hint int) (v reflect.Value, err error) {
+	if hint < 0 {
+		panic(fmt.Errorf("arena: %s of %s: negative number of entries %d", op, d.typ, hint))
+	}
+	bytes := mapBytes(d, hint)
+	if bytes > maxBytes {
+		return v, outOfMemory("%s of %s: %d entries", op, d.typ, hint)
+	}
+	if a == nil {
+		return reflect.MakeMapWithSize(d.typ, hint), nil
+	}
+	s := a.check(op)
+	if s.debug != nil {
+		defer s.begin(op).done()
+	}
+	switch {
+	case s.shared != nil:
+		in, lock := a.lock(op)
+		defer lock.unlock()
+		return in.goMap(op, d, hint)
+	case s.from.single:
+		if err := s.chargeHeap(bytes); err != nil {
+			return v, err
+		}
+		return reflect.MakeMapWithSize(d.typ, hint), nil
+	}
+	return s.lendMap(d, hint, bytes)
 }
