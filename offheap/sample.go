@@ -32,6 +32,8 @@ import (
 // large enough for the check to cost nothing measurable.
 const idle = 1 << 16
 
+func init() { allocsample.OnChange(std.setRates) }
+
 // setRates makes the sampler's rates those of the heap. What Ps have checked out is taken back,
 // so that they notice at once.
 func (h *heap) setRates(r *allocsample.Rates) {
@@ -40,8 +42,6 @@ func (h *heap) setRates(r *allocsample.Rates) {
 		h.flushPs()
 	}
 }
-
-func init() { allocsample.OnChange(std.setRates) }
 
 // due says whether the allocation for which the slot is asked, in the slow way, is to be sampled
 // with the rates r. It draws the slot's next count if the last has run out or was drawn for

@@ -89,6 +89,199 @@ func remedyFor(t reflect.Type) string {
 	return "use arena for it, replace pointers by offheap.Ref, slices by SliceRef and strings by SliceRef[byte], or see UnsafeSelfContained"
 }
 
+// New returns a zero T outside the Go heap; it belongs to the caller until [Delete]. T must not
+// hold Go pointers: New panics with the path of the field if it does, unless T is
+// [UnsafeSelfContained]. If there is no memory, it panics as [Alloc] does. Pointers to values of
+// size zero need no Delete.
+func New[T any]() *T {
+	pin := percpu.Acquire()
+	c := std.pcache(pin.ID())
+	if _, ok := c.newest.typ.(*T); ok {
+		s := unsafex.At[slot](c.newest.slot)
+		if v := s.state; hasBlock(v) {
+			p := unsafex.At[T](s.take(v))
+			pin.Release()
+			if unsafex.Size[T]() <= sizeclass.Max { // A large zero would be made on the Go heap.
+				var zero T
+				*p = zero
+			}
+			return p
+		}
+	}
+	var addr uintptr
+	if d, ok := known[T](); ok {
+		addr = c.bins[d.bin&(fastBins-1)].pop()
+	}
+	pin.Release()
+	if addr == 0 {
+		addr = newFrom(describe[T](), nil, nil, 0)
+	}
+	p := unsafex.At[T](addr)
+	if unsafex.Size[T]() <= sizeclass.Max { // A large zero would be made on the Go heap.
+		var zero T
+		*p = zero
+	}
+	return p
+}
+
+// newFrom allocates for New, also of a Typed, which zeroes small values.
+//
+//go:noinline
+func newFrom(d *typeDesc, l *Local, p *purposeState, shift uint8) uintptr {
+	if l != nil {
+		l = l.own("New")
+	}
+	if p == nil && d.bin != nullBin && shift == 0 {
+		if l == nil {
+			if addr := alloc(d.bin); addr != 0 {
+				return addr
+			}
+		}
+		addr, err := std.allocSlow(std.binByID(d.bin), request{kind: d.kind, desc: d, n: d.size, align: d.align, zero: true, local: l}, d.key)
+		must(err)
+		return addr
+	}
+	addr, err := d.alloc("New", l, p, d.size > sizeclass.Max, shift)
+	must(err)
+	return addr
+}
+
+// TryNew is New with an error for what the world may refuse.
+func TryNew[T any]() (*T, error) { return tryNewFrom[T](source{}) }
+
+func tryNewFrom[T any](o source) (*T, error) {
+	addr, err := describe[T]().alloc("New", o.own("New"), o.purpose, true, o.shift())
+	if err != nil {
+		return nil, err
+	}
+	return unsafex.At[T](addr), nil
+}
+
+// Delete frees the memory of *p, which [New], [TryNew] or a [Typed] returned. It may be
+// called from any goroutine. Delete(nil) does nothing. A pointer that [Free] would refuse panics
+// likewise. For a pointer to the first element of a slice, call FreeSlice(unsafe.Slice(p, 1)); see
+// [Free].
+func Delete[T any](p *T) {
+	if p == nil {
+		return
+	}
+	addr := unsafex.Addr(p)
+	pin := percpu.Acquire()
+	c := std.pcache(pin.ID())
+	s := c.hottest()
+	// A pointer to a field of size zero may have a block's address, and yet must not free it.
+	if unsafex.Size[T]() != 0 && s.push(addr) {
+		if s.wipe {
+			s.clear(addr)
+		}
+		pin.Release()
+		return
+	}
+	// The class is a guess, right for plain types; nothing is done if it is wrong.
+	done := unsafex.Size[T]()-1 < sizeclass.Max && c.push(sizeclass.Of(unsafex.Size[T]()), addr)
+	pin.Release()
+	if !done {
+		deleteSlow(describe[T](), addr)
+	}
+}
+
+//go:noinline
+func deleteSlow(d *typeDesc, addr uintptr) {
+	if d.size == 0 || d.typed && freeColder(d.bin, addr) {
+		return
+	}
+	std.freeAs(addr, nil, "Delete", d, true)
+}
+
+// MakeSlice returns a slice of zero values of T outside the Go heap, as make([]T, length,
+// capacity) does on it. It panics as [New] does, and as make does if length or capacity are
+// negative or length exceeds capacity. A slice of no bytes needs no FreeSlice.
+func MakeSlice[T any](length, capacity int) []T {
+	s, err := TryMakeSlice[T](length, capacity)
+	must(err)
+	return s
+}
+
+// TryMakeSlice is MakeSlice with an error if memory is refused. A capacity whose bytes exceed the
+// address space is such a refusal, too.
+func TryMakeSlice[T any](length, capacity int) ([]T, error) {
+	return makeSliceFrom[T](source{}, length, capacity)
+}
+
+func makeSliceFrom[T any](o source, length, capacity int) ([]T, error) {
+	addr, err := describe[T]().makeSlice(o, length, capacity)
+	if err != nil {
+		return nil, err
+	}
+	return unsafex.Slice[T](addr, length, capacity), nil
+}
+
+func (d *typeDesc) makeSlice(o source, length, capacity int) (uintptr, error) {
+	l := o.own("MakeSlice")
+	d.check("MakeSlice")
+	if length < 0 || length > capacity {
+		panic(fmt.Errorf("offheap: MakeSlice of %s: length %d out of range [0, capacity %d]", d.typ, length, capacity))
+	}
+	if d.size == 0 || capacity == 0 {
+		return zeroSizeAddr(), nil
+	}
+	if uintptr(capacity) > largestAlloc/d.size {
+		return 0, tooMany(uintptr(capacity), d)
+	}
+	return std.allocate(o.request(d, uintptr(capacity), l, true))
+}
+
+// FreeSlice is [Free] for a slice of T that MakeSlice, Append, Grow or Realloc returned, or a
+// prefix of it.
+func FreeSlice[T any](s []T) {
+	d := describe[T]()
+	n := uintptr(cap(s)) * d.size
+	addr := unsafex.SliceAddr(s)
+	if n == 0 {
+		if d.size != 0 {
+			std.checkConsumed("FreeSlice", addr)
+		}
+		return
+	}
+	if !d.typed && n <= sizeclass.Max && free(sizeclass.Of(n), addr) {
+		return
+	}
+	std.freeAs(addr, nil, "FreeSlice", d, false)
+}
+
+// alloc makes room for one value, zero if asked for, at a multiple of 1<<shift. A caller that does
+// not ask writes a zero value if the type needs it.
+func (d *typeDesc) alloc(op string, l *Local, p *purposeState, zero bool, shift uint8) (uintptr, error) {
+	d.check(op)
+	if d.size == 0 {
+		return zeroSizeAddr(), nil
+	}
+	if l == nil && shift == 0 && d.size <= sizeclass.Max {
+		if addr := std.pop(d.kindOf(p), sizeclass.Of(d.size)); addr != 0 {
+			if zero {
+				unsafex.Clear(addr, d.size)
+			}
+			return addr, nil
+		}
+	}
+	q := d.request(p, 1, l, zero)
+	q.align = max(q.align, uintptr(1)<<shift)
+	return std.allocate(q)
+}
+
+// kindOf is the kind of values under a purpose or, with nil, under none.
+func (d *typeDesc) kindOf(p *purposeState) *kind {
+	if p == nil {
+		return d.kind
+	}
+	return p.kindFor(d)
+}
+
+// request is one for n values.
+func (d *typeDesc) request(p *purposeState, n uintptr, l *Local, zero bool) request {
+	return request{kind: d.kindOf(p), desc: d, n: n * d.size, align: d.align, zero: zero || d.typed, local: l}
+}
+
 // A Typed allocates values and slices of T. It says from where and in which way:
 //
 //	offheap.For[T](p)            // In the account of a Purpose.
@@ -200,38 +393,8 @@ func (t Typed[T]) newSlow() *T {
 	return p
 }
 
-// newFrom allocates for New, also of a Typed, which zeroes small values.
-//
-//go:noinline
-func newFrom(d *typeDesc, l *Local, p *purposeState, shift uint8) uintptr {
-	if l != nil {
-		l = l.own("New")
-	}
-	if p == nil && d.bin != nullBin && shift == 0 {
-		if l == nil {
-			if addr := alloc(d.bin); addr != 0 {
-				return addr
-			}
-		}
-		addr, err := std.allocSlow(std.binByID(d.bin), request{kind: d.kind, desc: d, n: d.size, align: d.align, zero: true, local: l}, d.key)
-		must(err)
-		return addr
-	}
-	addr, err := d.alloc("New", l, p, d.size > sizeclass.Max, shift)
-	must(err)
-	return addr
-}
-
 // TryNew is [TryNew].
 func (t Typed[T]) TryNew() (*T, error) { return tryNewFrom[T](t.source) }
-
-func tryNewFrom[T any](o source) (*T, error) {
-	addr, err := describe[T]().alloc("New", o.own("New"), o.purpose, true, o.shift())
-	if err != nil {
-		return nil, err
-	}
-	return unsafex.At[T](addr), nil
-}
 
 // Delete is [Delete], through the Local of t if it has one.
 func (t Typed[T]) Delete(p *T) {
@@ -280,29 +443,6 @@ func (t Typed[T]) TryMakeSlice(length, capacity int) ([]T, error) {
 	return makeSliceFrom[T](t.source, length, capacity)
 }
 
-func makeSliceFrom[T any](o source, length, capacity int) ([]T, error) {
-	addr, err := describe[T]().makeSlice(o, length, capacity)
-	if err != nil {
-		return nil, err
-	}
-	return unsafex.Slice[T](addr, length, capacity), nil
-}
-
-func (d *typeDesc) makeSlice(o source, length, capacity int) (uintptr, error) {
-	l := o.own("MakeSlice")
-	d.check("MakeSlice")
-	if length < 0 || length > capacity {
-		panic(fmt.Errorf("offheap: MakeSlice of %s: length %d out of range [0, capacity %d]", d.typ, length, capacity))
-	}
-	if d.size == 0 || capacity == 0 {
-		return zeroSizeAddr(), nil
-	}
-	if uintptr(capacity) > largestAlloc/d.size {
-		return 0, tooMany(uintptr(capacity), d)
-	}
-	return std.allocate(o.request(d, uintptr(capacity), l, true))
-}
-
 // FreeSlice is [FreeSlice], through the Local of t if it has one.
 func (t Typed[T]) FreeSlice(s []T) {
 	l := t.local
@@ -329,144 +469,4 @@ func (o source) request(d *typeDesc, n uintptr, l *Local, zero bool) request {
 	q := d.request(o.purpose, n, l, zero)
 	q.align = max(q.align, uintptr(1)<<o.shift())
 	return q
-}
-
-// New returns a zero T outside the Go heap; it belongs to the caller until [Delete]. T must not
-// hold Go pointers: New panics with the path of the field if it does, unless T is
-// [UnsafeSelfContained]. If there is no memory, it panics as [Alloc] does. Pointers to values of
-// size zero need no Delete.
-func New[T any]() *T {
-	pin := percpu.Acquire()
-	c := std.pcache(pin.ID())
-	if _, ok := c.newest.typ.(*T); ok {
-		s := unsafex.At[slot](c.newest.slot)
-		if v := s.state; hasBlock(v) {
-			p := unsafex.At[T](s.take(v))
-			pin.Release()
-			if unsafex.Size[T]() <= sizeclass.Max { // A large zero would be made on the Go heap.
-				var zero T
-				*p = zero
-			}
-			return p
-		}
-	}
-	var addr uintptr
-	if d, ok := known[T](); ok {
-		addr = c.bins[d.bin&(fastBins-1)].pop()
-	}
-	pin.Release()
-	if addr == 0 {
-		addr = newFrom(describe[T](), nil, nil, 0)
-	}
-	p := unsafex.At[T](addr)
-	if unsafex.Size[T]() <= sizeclass.Max { // A large zero would be made on the Go heap.
-		var zero T
-		*p = zero
-	}
-	return p
-}
-
-// TryNew is New with an error for what the world may refuse.
-func TryNew[T any]() (*T, error) { return tryNewFrom[T](source{}) }
-
-// Delete frees the memory of *p, which [New], [TryNew] or a [Typed] returned. It may be
-// called from any goroutine. Delete(nil) does nothing. A pointer that [Free] would refuse panics
-// likewise. For a pointer to the first element of a slice, call FreeSlice(unsafe.Slice(p, 1)); see
-// [Free].
-func Delete[T any](p *T) {
-	if p == nil {
-		return
-	}
-	addr := unsafex.Addr(p)
-	pin := percpu.Acquire()
-	c := std.pcache(pin.ID())
-	s := c.hottest()
-	// A pointer to a field of size zero may have a block's address, and yet must not free it.
-	if unsafex.Size[T]() != 0 && s.push(addr) {
-		if s.wipe {
-			s.clear(addr)
-		}
-		pin.Release()
-		return
-	}
-	// The class is a guess, right for plain types; nothing is done if it is wrong.
-	done := unsafex.Size[T]()-1 < sizeclass.Max && c.push(sizeclass.Of(unsafex.Size[T]()), addr)
-	pin.Release()
-	if !done {
-		deleteSlow(describe[T](), addr)
-	}
-}
-
-//go:noinline
-func deleteSlow(d *typeDesc, addr uintptr) {
-	if d.size == 0 || d.typed && freeColder(d.bin, addr) {
-		return
-	}
-	std.freeAs(addr, nil, "Delete", d, true)
-}
-
-// alloc makes room for one value, zero if asked for, at a multiple of 1<<shift. A caller that does
-// not ask writes a zero value if the type needs it.
-func (d *typeDesc) alloc(op string, l *Local, p *purposeState, zero bool, shift uint8) (uintptr, error) {
-	d.check(op)
-	if d.size == 0 {
-		return zeroSizeAddr(), nil
-	}
-	if l == nil && shift == 0 && d.size <= sizeclass.Max {
-		if addr := std.pop(d.kindOf(p), sizeclass.Of(d.size)); addr != 0 {
-			if zero {
-				unsafex.Clear(addr, d.size)
-			}
-			return addr, nil
-		}
-	}
-	q := d.request(p, 1, l, zero)
-	q.align = max(q.align, uintptr(1)<<shift)
-	return std.allocate(q)
-}
-
-// kindOf is the kind of values under a purpose or, with nil, under none.
-func (d *typeDesc) kindOf(p *purposeState) *kind {
-	if p == nil {
-		return d.kind
-	}
-	return p.kindFor(d)
-}
-
-// request is one for n values.
-func (d *typeDesc) request(p *purposeState, n uintptr, l *Local, zero bool) request {
-	return request{kind: d.kindOf(p), desc: d, n: n * d.size, align: d.align, zero: zero || d.typed, local: l}
-}
-
-// MakeSlice returns a slice of zero values of T outside the Go heap, as make([]T, length,
-// capacity) does on it. It panics as [New] does, and as make does if length or capacity are
-// negative or length exceeds capacity. A slice of no bytes needs no FreeSlice.
-func MakeSlice[T any](length, capacity int) []T {
-	s, err := TryMakeSlice[T](length, capacity)
-	must(err)
-	return s
-}
-
-// TryMakeSlice is MakeSlice with an error if memory is refused. A capacity whose bytes exceed the
-// address space is such a refusal, too.
-func TryMakeSlice[T any](length, capacity int) ([]T, error) {
-	return makeSliceFrom[T](source{}, length, capacity)
-}
-
-// FreeSlice is [Free] for a slice of T that MakeSlice, Append, Grow or Realloc returned, or a
-// prefix of it.
-func FreeSlice[T any](s []T) {
-	d := describe[T]()
-	n := uintptr(cap(s)) * d.size
-	addr := unsafex.SliceAddr(s)
-	if n == 0 {
-		if d.size != 0 {
-			std.checkConsumed("FreeSlice", addr)
-		}
-		return
-	}
-	if !d.typed && n <= sizeclass.Max && free(sizeclass.Of(n), addr) {
-		return
-	}
-	std.freeAs(addr, nil, "FreeSlice", d, false)
 }
