@@ -139,6 +139,14 @@ func (a *Arena) probe(key uintptr) *cursor {
 	return &noChunk.cursor
 }
 
+// find is cursorOf and, if that fails, probe.
+func (a *Arena) find(key uintptr) *cursor {
+	if c := a.cursorOf(key); c != &noChunk.cursor {
+		return c
+	}
+	return a.probe(key)
+}
+
 // cutProbed is a zero value of the type of that key, or nil if probe finds no cursor with room. The
 // next New of the type finds the cursor in recent.
 func (a *Arena) cutProbed(key, size, align uintptr) unsafex.Ptr {

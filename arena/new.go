@@ -401,6 +401,11 @@ func (a *Arena) alloc(op string, d *typeDesc, n int, zero bool) (unsafex.Ptr, er
 	if s.shared != nil {
 		in, lock := a.lock(op)
 		defer lock.unlock()
+		if n == 1 && size != 0 {
+			if p := in.cutProbed(d.key, d.size, d.align); p != nil {
+				return p, nil
+			}
+		}
 		return in.alloc(op, d, n, zero)
 	}
 	if s.debug != nil {

@@ -52,15 +52,10 @@ func (s *state) end(op string, m Mode) {
 	s.typed, s.byDesc, s.marks = nil, nil, nil
 	s.noteEnd()
 	s.put = op == opPut
-	s.retire()
-}
-
-// retire makes every later use of the arena panic.
-func (s *state) retire() {
 	s.rec.noteReset()
 	clear(s.table) // Neither the Arena nor a copy keeps a chunk alive.
 	s.self.close()
-	s.self = nil
+	s.self = nil // Every later use panics.
 }
 
 // Reset frees all values of a, as [Arena.Free] does, but a can be used again.

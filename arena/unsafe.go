@@ -211,7 +211,7 @@ func (a *Arena) UnsafeCursor(t *UnsafeType) *UnsafeCursor {
 	if a == nil {
 		return &noChunk.cursor
 	}
-	return a.probe(t.key)
+	return a.find(t.key)
 }
 
 // UnsafeBytes returns n bytes in a, or on the Go heap if a is nil. They are not cleared: they may hold
@@ -295,7 +295,7 @@ func (a *Arena) wordsOf(t *UnsafeType) *cursor {
 	if t.size%8 != 0 || a.debug != nil {
 		return &noChunk.cursor
 	}
-	return a.probe(t.key)
+	return a.find(t.key)
 }
 
 // growFast is UnsafeGrow if the cursor has room for at least want values, more than capacity, or nil.
