@@ -125,6 +125,9 @@ func (p *Pool) Put(a *Arena) {
 		m = NoReuse
 	}
 	keeps := s.from == &fromGo && !s.abandons(m) && !s.debug.apart() && s.rec.held.Load() != 0
+	if keeps {
+		s.freeValues(opPut, 0) // It may find damage and panic: before a place is reserved.
+	}
 	if !keeps || !list.reserve(p) {
 		a.free(opPut, m)
 		return

@@ -207,8 +207,7 @@ type ForgottenPlace struct {
 
 // ForgottenPlaces lists the places that made the arenas that [Totals] counts as Forgotten, those
 // with the most arenas first. It needs no debug mode. An arena without Free is no mistake; with
-// Free its memory is reused, and does not wait for the collector. If there are more than 1024
-// places, arenas of the later ones count as made at "other places".
+// Free its memory is reused, and does not wait for the collector.
 func ForgottenPlaces() []ForgottenPlace {
 	eachRecord(func(*record, bool) {}) // Finds those that the collector took meanwhile.
 	p := &registry.places
@@ -217,9 +216,6 @@ func ForgottenPlaces() []ForgottenPlace {
 	byName := make(map[string]uint64, len(p.count)) // Calls that were inlined share a place.
 	for pc, n := range p.count {
 		byName[placeOf(pc)] += n
-	}
-	if p.others > 0 {
-		byName["other places"] = p.others
 	}
 	list := make([]ForgottenPlace, 0, len(byName))
 	for name, n := range byName {
@@ -231,14 +227,11 @@ func ForgottenPlaces() []ForgottenPlace {
 	return list
 }
 
-// mostPlaces bounds the memory for places.
-const mostPlaces = 1024
-
-// forgottenPlaces counts arenas by the program counter of the call that made them.
+// forgottenPlaces counts arenas by the program counter of the call that made them, of which a program
+// has only so many.
 type forgottenPlaces struct {
 	mu      sync.Mutex
 	count   map[uintptr]uint64
-	others  uint64
 	watches []*watch
 }
 
@@ -274,10 +267,6 @@ func (p *forgottenPlaces) add(id uint64, pc uintptr) {
 	}
 	if p.count == nil {
 		p.count = make(map[uintptr]uint64)
-	}
-	if _, known := p.count[pc]; !known && len(p.count) == mostPlaces {
-		p.others++
-		return
 	}
 	p.count[pc]++
 }
