@@ -120,9 +120,7 @@ func (h *heap) allocSlow(b *bin, q request, key uintptr) (uintptr, error) {
 		}
 		s.start(b)
 		c.slow++
-		if !b.kind.owned {
-			c.noteRefill(s, key)
-		}
+		c.noteRefill(s, key)
 		if refused {
 			s.setLeft(s.left() + 1) // For this allocation, which was not sampled after all.
 			refused = false

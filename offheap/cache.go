@@ -23,9 +23,7 @@ func (c *cache) warm(b *bin) *slot {
 	s := c.slot(b)
 	if s != nil {
 		s.start(b)
-		if !b.kind.owned {
-			c.hot = unsafex.Addr(s)
-		}
+		c.hot = unsafex.Addr(s)
 	}
 	return s
 }

@@ -38,9 +38,6 @@ func (h *heap) freeAs(addr uintptr, l *Local, op string, d *typeDesc, one bool) 
 	}
 	invariants.Window()
 	b := h.binByID(sp.bin)
-	if b.kind.owned {
-		panic(arenaMisuse(op, addr))
-	}
 	d.checkBin(op, addr, b)
 	if sp.size == 0 {
 		h.freeLarge(b, sp, addr, op)
@@ -223,18 +220,6 @@ func (h *heap) freeOwnedGuarded(addr uintptr, op string) {
 	t.freeOnly(addr, op, true)
 }
 
-// forArenas is the kind that serves arenas in place of k. As kinds for sampled blocks, these are in
-// no list: the kinds that they stand for are.
-func (k *kind) forArenas() *kind {
-	if a := k.arenas.Load(); a != nil {
-		return a
-	}
-	a := k.like()
-	a.owned = true
-	k.arenas.CompareAndSwap(nil, a)
-	return k.arenas.Load()
-}
-
 // misuse panics with the mistake of op at addr.
 func (h *heap) misuse(op string, addr uintptr) {
 	if e := ownedMisuse(op, addr); e != nil {
@@ -272,9 +257,6 @@ func (h *heap) diagnose(op string, addr uintptr, sp *span, base uintptr) *Misuse
 	default:
 		h.diagnoseSlab(e, sp, base)
 	}
-	if e.Kind == "interior pointer" && h.ofArenas(sp) {
-		return arenaMisuse(op, addr)
-	}
 	return e
 }
 
@@ -295,9 +277,6 @@ func (h *heap) diagnoseSlab(e *MisuseError, sp *span, base uintptr) {
 		e.Kind, e.Detail = "double free", fmt.Sprintf("the block of %d bytes was freed before; keep one owner for each block", sp.size)
 	}
 }
-
-// ofArenas says whether the blocks of a span are arenas'.
-func (h *heap) ofArenas(sp *span) bool { return h.binByID(sp.bin).kind.owned }
 
 // This file finds frees that name the right address and the wrong type: Delete(&p.first), which has
 // the address of p, and Delete of a pointer that unsafe code converted.
@@ -337,9 +316,6 @@ func (t *recorder) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 	b, wrong := t.holdsOther(addr, d, one)
 	if !wrong {
 		return
-	}
-	if b.kind.owned {
-		panic(arenaMisuse(op, addr))
 	}
 	what := d.names.one
 	if !one {
@@ -384,9 +360,6 @@ func (h *heap) checkMoved(op string, addr uintptr, d *typeDesc) {
 		return
 	}
 	if b, other := t.holdsOther(addr, d, false); other {
-		if b.kind.owned {
-			panic(arenaMisuse(op, addr))
-		}
 		panic(fieldMisuse(op, addr, b.elem()))
 	}
 }
@@ -398,9 +371,6 @@ func (h *heap) checkConsumed(op string, addr uintptr) {
 		return
 	}
 	refuseOwned(op, addr)
-	if k := h.kindOf(addr); k != nil && k.owned {
-		panic(arenaMisuse(op, addr))
-	}
 	e := &MisuseError{Op: op, Addr: addr, Kind: "consumed slice",
 		Detail: "its capacity is 0, because it was cut to the end of its block, which is still allocated; free the slice that Alloc, MakeSlice or Append returned"}
 	if t := h.serving(); t.marked() {
@@ -430,17 +400,6 @@ func (h *heap) covers(addr uintptr) bool {
 	invariants.Window()
 	i := uint32((addr - sp.base) / uintptr(sp.size))
 	return i < uint32(sp.blocks) && !h.isFree(sp, i)
-}
-
-// kindOf is the kind of the block at addr, or nil.
-func (h *heap) kindOf(addr uintptr) *kind {
-	if t := h.recorderOf(addr); t != nil {
-		return t.kindOf(addr)
-	}
-	if sp := h.spanOf(addr); sp != nil {
-		return h.binByID(sp.bin).kind.self()
-	}
-	return nil
 }
 
 // beginOf is the first byte of the block that addr lies in, whether that is in use or not, or 0. If

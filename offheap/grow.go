@@ -246,9 +246,6 @@ func (h *heap) usable(op string, addr uintptr, typ reflect.Type) (have uintptr, 
 	}
 	invariants.Window()
 	b = h.binByID(sp.bin)
-	if b.kind.owned {
-		panic(arenaMisuse(op, addr))
-	}
 	if sp.size == 0 {
 		h.lockLarge(op, sp, addr)
 		have = sp.bytes()

@@ -213,13 +213,10 @@ type kind struct {
 	budgets  []*budget     // That of the heap, and that of the purpose.
 	typ      reflect.Type  // Nil for plain memory.
 	wipe     bool          // Blocks are cleared when freed, too.
-	owned    bool          // Blocks belong to arenas, which alone free them.
 	pointers bool          // Values of typ hold pointers, off the heap: their blocks are always wiped.
 
 	sampled  atomic.Pointer[kind] // Serves sampled blocks; made on first use.
 	ordinary *kind                // Not nil in a kind for sampled blocks.
-
-	arenas atomic.Pointer[kind] // Serves the blocks of arenas; made on first use.
 
 	bins [sizeclass.Count + 1]atomic.Pointer[bin] // By class; largeClass is the last.
 
@@ -268,7 +265,7 @@ func (k *kind) account() string {
 
 // like is a new kind for the same data, with slabs of its own.
 func (k *kind) like() *kind {
-	return &kind{purpose: k.purpose, budgets: k.budgets, typ: k.typ, wipe: k.wipe, owned: k.owned, pointers: k.pointers}
+	return &kind{purpose: k.purpose, budgets: k.budgets, typ: k.typ, wipe: k.wipe, pointers: k.pointers}
 }
 
 // A purposeState is a Purpose's part that changes. It is not in the Purpose, so that nothing that

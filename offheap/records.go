@@ -165,7 +165,7 @@ func (t *recorder) freeOnly(addr uintptr, op string, owned bool) {
 	if !owned {
 		refuseOwned(op, addr)
 	}
-	b, ok := t.blocks.take(addr, false)
+	b, ok := t.blocks.take(addr)
 	if !ok {
 		t.misuse(op, addr)
 	}
@@ -254,9 +254,6 @@ func (t *recorder) release(b block) {
 // misuse panics and says what addr is. A block that was freed long ago is taken for a foreign
 // pointer: its memory is used again.
 func (t *recorder) misuse(op string, addr uintptr) {
-	if b, ok := t.blocks.containing(addr); ok && b.kind.owned {
-		panic(arenaMisuse(op, addr))
-	}
 	if t.marked() {
 		panic(t.diagnose(op, addr))
 	}
@@ -298,7 +295,7 @@ func (t *recorder) clear(addr, lo, hi uintptr) {
 func (t *recorder) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *kind) {
 	refuseOwned(op, addr)
 	b, ok := t.blocks.find(addr)
-	if !ok || b.kind.owned {
+	if !ok {
 		t.misuse(op, addr)
 	}
 	if b.kind.typ != typ {
@@ -316,12 +313,6 @@ func (t *recorder) roomOf(op string, addr uintptr, typ reflect.Type) (uintptr, *
 func (t *recorder) covers(addr uintptr) bool {
 	_, ok := t.blocks.containing(addr)
 	return ok
-}
-
-// kindOf is the kind of the block that begins at addr, or nil.
-func (t *recorder) kindOf(addr uintptr) *kind {
-	b, _ := t.blocks.find(addr)
-	return b.kind
 }
 
 // refTo makes a Ref of an address: here the address itself, which never is below refBias.
@@ -394,13 +385,12 @@ func (s *tableShard) find(unit, addr uintptr, inside bool) (block, bool) {
 	return block{}, false
 }
 
-// take strikes the block of the unit off that begins at addr. An arena's block counts only if owned
-// is true, and any other block only if it is false.
-func (s *tableShard) take(unit, addr uintptr, owned bool) (block, bool) {
+// take strikes the block of the unit off that begins at addr.
+func (s *tableShard) take(unit, addr uintptr) (block, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list := s.units[unit]
-	i := slices.IndexFunc(list, func(b block) bool { return b.addr == addr && b.kind.owned == owned })
+	i := slices.IndexFunc(list, func(b block) bool { return b.addr == addr })
 	if i < 0 {
 		return block{}, false
 	}
@@ -436,16 +426,15 @@ func (t *blockTable) note(b block) {
 	t.shard(b.addr/tablePage).put(b.addr/tablePage, b)
 }
 
-// take strikes the block off that begins at addr. Of several callers one gets it. owned is as in
-// tableShard.take.
-func (t *blockTable) take(addr uintptr, owned bool) (block, bool) {
-	b, ok := t.shard(addr/tablePage).take(addr/tablePage, addr, owned)
+// take strikes the block off that begins at addr. Of several callers one gets it.
+func (t *blockTable) take(addr uintptr) (block, bool) {
+	b, ok := t.shard(addr/tablePage).take(addr/tablePage, addr)
 	if !ok {
 		return b, false
 	}
 	if b.size > tablePage {
 		p := power(b.size)
-		t.powers[p].take(unit(addr, p), addr, owned)
+		t.powers[p].take(unit(addr, p), addr)
 	}
 	return b, true
 }

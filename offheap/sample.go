@@ -180,11 +180,11 @@ func (h *heap) freeGuarded(addr uintptr, op string) bool {
 	if t == nil {
 		return false
 	}
-	b, alive := t.blocks.find(addr)
+	_, alive := t.blocks.find(addr)
 	if !alive && h.sampledGuard(addr) != t {
 		return false
 	}
-	if alive && !b.kind.owned {
+	if alive {
 		allocsample.Remove(addr)
 	}
 	t.freeBlock(addr, op) // It panics if no block begins there.

@@ -84,11 +84,7 @@ func (b *windowBlock) resize(t *testing.T, h *heap, n uintptr) {
 
 // free frees the block as its owner does.
 func (b *windowBlock) free(h *heap) {
-	if b.kind.owned {
-		h.freeOwned(b.addr, "Free")
-	} else {
-		h.freeSlow(b.addr, nil, "Free")
-	}
+	h.freeSlow(b.addr, nil, "Free")
 }
 
 // TestWindows: what a correct program has is its own, and memory for bools never has anything else.
