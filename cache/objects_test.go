@@ -158,12 +158,16 @@ func TestObjectsWeight(t *testing.T) {
 	if testing.Short() {
 		steps = 12000
 	}
-	for _, weigh := range []func(r *rand.Rand) int{
-		func(*rand.Rand) int { return 100 },
-		func(*rand.Rand) int { return 1 << 17 },
-		func(r *rand.Rand) int { return r.IntN(1 << 17) },
-		func(r *rand.Rand) int { return r.IntN(500) - 100 },
+	for _, c := range []struct {
+		weigh  func(r *rand.Rand) int
+		evicts bool // Whatever the hash is: light values may all find room.
+	}{
+		{func(*rand.Rand) int { return 100 }, !testing.Short()},
+		{func(*rand.Rand) int { return 1 << 17 }, true},
+		{func(r *rand.Rand) int { return r.IntN(1 << 17) }, true},
+		{func(r *rand.Rand) int { return r.IntN(500) - 100 }, !testing.Short()},
 	} {
+		weigh, evicts := c.weigh, c.evicts
 		r := rand.New(rand.NewPCG(1, 9))
 		c := newObjects(t, OptionsOf[string, *thing]{Weight: func(v *thing) int { return v.key }})
 		for i := range steps {
@@ -190,7 +194,7 @@ func TestObjectsWeight(t *testing.T) {
 		}
 		c.e.verify(t)
 		s := c.Stats()
-		if c.pointers.count() != c.Len() || s.BytesHeld > 4<<20 || s.Evicted == 0 {
+		if c.pointers.count() != c.Len() || s.BytesHeld > 4<<20 || evicts && s.Evicted == 0 {
 			t.Errorf("%d pointers, %+v", c.pointers.count(), s)
 		}
 		if !testing.Short() && weigh(r) == 100 && s.Weight < s.Bytes*8/10 {

@@ -3,7 +3,7 @@
 // Package offheap allocates single blocks of memory outside the Go heap, which the garbage
 // collector neither scans nor waits for.
 //
-//	b := offheap.Alloc(4096) // Zero bytes.
+//	b := offheap.Alloc(4096)
 //	offheap.Free(b)
 //
 //	type node struct {
@@ -14,7 +14,7 @@
 //	n.next = offheap.RefOf(n)
 //	offheap.Delete(n)
 //
-//	index := offheap.NewPurpose("index") // An account.
+//	index := offheap.NewPurpose("index")
 //	index.SetLimit(1 << 30)
 //	s := offheap.For[node](index).MakeSlice(0, 100)
 //	offheap.FreeSlice(s)

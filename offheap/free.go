@@ -401,22 +401,3 @@ func (h *heap) covers(addr uintptr) bool {
 	i := uint32((addr - sp.base) / uintptr(sp.size))
 	return i < uint32(sp.blocks) && !h.isFree(sp, i)
 }
-
-// beginOf is the first byte of the block that addr lies in, whether that is in use or not, or 0. If
-// the slab is taken apart meanwhile, the result is any number: the caller must look it up.
-func (h *heap) beginOf(addr uintptr) uintptr {
-	sp := h.spanOf(addr)
-	if sp == nil {
-		return 0
-	}
-	begin := sp.base
-	invariants.Window()
-	if sp.size != 0 {
-		i, _ := sp.find(addr)
-		begin += uintptr(i) * uintptr(sp.size)
-		if begin > addr {
-			begin -= uintptr(sp.size) // The quotient is exact for multiples alone.
-		}
-	}
-	return begin
-}

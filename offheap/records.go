@@ -347,17 +347,9 @@ func (t *recorder) lookUp(addr uintptr, d *typeDesc, n uintptr) (uintptr, bool) 
 }
 
 // around is the first byte, the bytes and the type of the block that addr lies in. The size is 0 if
-// there is none. Most Refs lead to the beginning of a block, and slabs know where their blocks
-// begin.
+// there is none.
 func (t *recorder) around(addr uintptr) (begin, size, key uintptr) {
-	b, ok := t.blocks.find(addr)
-	if !ok && t.under != nil {
-		b, ok = t.blocks.find(t.under.beginOf(addr))
-		ok = ok && addr-b.addr < b.size
-	}
-	if !ok {
-		b, ok = t.blocks.containing(addr)
-	}
+	b, ok := t.blocks.containing(addr)
 	if !ok {
 		return 0, 0, 0
 	}
