@@ -3,6 +3,7 @@
 package offheap
 
 import (
+	"iter"
 	"math/bits"
 	"runtime"
 	"sync/atomic"
@@ -540,17 +541,28 @@ func (h *heap) emptySlot(b *bin, s *slot) {
 	h.uncacheSlab(cur)
 }
 
+// slotsOfPs yields the slots that Ps have for b.
+func (h *heap) slotsOfPs(b *bin) iter.Seq[*slot] {
+	return func(yield func(*slot) bool) {
+		for id := range maxPs {
+			c := h.cache(id)
+			if c == nil {
+				return // A P gets a cache only after all below it.
+			}
+			if s := c.slot(b); s != nil && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
 // psHoldFree says whether a P holds a free block of b.
 func (h *heap) psHoldFree(b *bin) bool {
 	if !b.slotted || b.size == 0 {
 		return false
 	}
-	for id := range maxPs {
-		c := h.cache(id)
-		if c == nil {
-			break // A P gets a cache only after all below it.
-		}
-		if s := c.slot(b); s != nil && h.holdsFree(s, b) {
+	for s := range h.slotsOfPs(b) {
+		if h.holdsFree(s, b) {
 			return true
 		}
 	}
@@ -568,11 +580,44 @@ func (h *heap) holdsFree(s *slot, b *bin) bool {
 	}
 	// The slab of the group may have other groups that the P has checked in but not counted; see
 	// slot.leave.
-	if base := atomic.LoadUintptr(&s.base); base != 0 {
-		if sp := h.spanOf(base); sp != nil && sp.bin == b.id && sp.hasFree() {
+	for sp := range s.slabs(h, b) {
+		if sp.hasFree() {
 			return true
 		}
 	}
-	cur := atomic.LoadUintptr(&s.cur)
-	return cur != 0 && spanAt(cur).hasFree()
+	return false
+}
+
+// slabs yields the slabs of b that the slot of a P uses or has a group of. Its P may change it
+// meanwhile.
+func (s *slot) slabs(h *heap, b *bin) iter.Seq[*span] {
+	return func(yield func(*span) bool) {
+		if base := atomic.LoadUintptr(&s.base); base != 0 {
+			if sp := h.spanOf(base); sp != nil && sp.bin == b.id && !yield(sp) {
+				return
+			}
+		}
+		if cur := atomic.LoadUintptr(&s.cur); cur != 0 {
+			yield(spanAt(cur))
+		}
+	}
+}
+
+// emptyWithPs says whether all blocks of a slab of b are free, in words or in the slots of Ps.
+func (h *heap) emptyWithPs(sp *span, b *bin) bool {
+	for g := range sp.groups() {
+		w := sp.word(g)
+		v := unsafex.Load64(w)
+		free := freeBits(v)
+		if n := holderOf(v); n > maxPs {
+			return false // A Local's, or the purge's.
+		} else if n != 0 {
+			m, _ := h.heldMask(n-1, b, w)
+			free |= m
+		}
+		if free != sp.mask(g) {
+			return false
+		}
+	}
+	return true
 }

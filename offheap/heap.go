@@ -301,10 +301,9 @@ type PurposeOptions struct {
 // A budget counts the bytes in spans, of the whole heap or of one purpose, and bounds them. A span
 // counts in the heap's budget and in that of its purpose; see kind.budgets.
 type budget struct {
-	who      string        // Whose it is, in errors.
-	held     atomic.Int64  // Bytes in spans, and in recorded blocks that lie in none. Written under the heap's lock.
-	limit    atomic.Int64  // Of held, 0 for none. Written under that lock.
-	refusals atomic.Uint32 // Since held was well below the limit.
+	who   string       // Whose it is, in errors.
+	held  atomic.Int64 // Bytes in spans, and in recorded blocks that lie in none. Written under the heap's lock.
+	limit atomic.Int64 // Of held, 0 for none. Written under that lock.
 }
 
 // leaves says whether the limit leaves room for n more bytes.

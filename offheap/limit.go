@@ -5,6 +5,7 @@ package offheap
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // The life cycle of a request at a limit:
@@ -62,18 +63,36 @@ func (h *heap) retry(b *bin, err error, request func() error) error {
 //
 //   - At the end of memory, which is rare, all that Ps hold may help.
 //   - If a P holds a free block of b, a flush makes it available.
-//   - Ps may hold empty slabs of other sizes. Refusals in a row flush for these at the first, the
-//     second, the fourth and so on.
+//   - If Ps hold empty slabs, and these have the bytes that the limit lacks, a flush gives them back.
 //
 // A free that happened before the request is seen here, whatever P it was on. Locals do not count:
 // a flush leaves them alone.
 func (h *heap) worthFlushing(b *bin, err error) bool {
 	var refusal *limitError
-	if !errors.As(err, &refusal) {
-		return true
+	return !errors.As(err, &refusal) || h.psHoldFree(b) || h.psHoldRoom(refusal)
+}
+
+// psHoldRoom says whether Ps hold slabs, all of whose blocks are free, of the bytes that e lacks.
+func (h *heap) psHoldRoom(e *limitError) bool {
+	var empty []*span
+	lacks := e.held + e.n - e.limit
+	for _, b := range *h.bins.Load() {
+		if b.size == 0 || b.kind.typed() || b.slabs.Load() == 0 || !slices.Contains(b.kind.budgets, e.of) {
+			continue
+		}
+		for s := range h.slotsOfPs(b) {
+			for sp := range s.slabs(h, b) {
+				if !h.emptyWithPs(sp, b) || slices.Contains(empty, sp) {
+					continue
+				}
+				empty = append(empty, sp)
+				if lacks -= int64(sp.bytes()); lacks <= 0 {
+					return true
+				}
+			}
+		}
 	}
-	n := refusal.of.refusals.Add(1)
-	return n&(n-1) == 0 || h.psHoldFree(b)
+	return false
 }
 
 // limitReached says whether the limits leave no room for another slab of b.

@@ -255,6 +255,31 @@ func TestLimitSetLater(t *testing.T) {
 	}
 }
 
+// TestRoomAfterRefusals: all blocks of a limit's only slab are freed, and a P keeps the slab. A request of
+// another size gets its bytes, however many were refused before.
+func TestRoomAfterRefusals(t *testing.T) {
+	needOwnMemory(t)
+	for refused := range 6 {
+		for _, large := range []int{128, 65 << 10} {
+			h := releasedHeap(t, &fakemem.Fake{})
+			q := h.request(8, false)
+			h.SetLimit(72 << 10)
+			blocks := allocUntilRefused(t, h.heap, q, 64)
+			for range refused {
+				if _, err := h.allocBytes("Alloc", large, q); !errors.Is(err, ErrLimit) {
+					t.Fatalf("a request of %d bytes: %v, want %v", large, err, ErrLimit)
+				}
+			}
+			for _, b := range blocks {
+				h.freeSlow(addrOf(b), nil, "Free")
+			}
+			if _, err := h.allocBytes("Alloc", large, q); err != nil {
+				t.Errorf("%d bytes after %d refusals, while no block is in use: %v", large, refused, err)
+			}
+		}
+	}
+}
+
 // handOver has goroutines request blocks of n bytes, and no more than so many at a time; other
 // goroutines free them.
 func handOver(h *heap, q request, n, atOnce int) {

@@ -566,9 +566,7 @@ func (k *kind) checkLimit(n int64) error {
 // hold adds n bytes, of kind k, to the bytes held. The caller holds the lock.
 func (h *heap) hold(k *kind, n int64) {
 	for _, g := range k.budgets {
-		if held, limit := g.held.Add(n), g.limit.Load(); held < limit-limit/8 {
-			g.refusals.Store(0)
-		}
+		g.held.Add(n)
 	}
 	if held := h.held.Load(); held-h.synced > syncStep {
 		h.synced = held
