@@ -69,8 +69,8 @@
 //   - heap: all blocks come from the Go heap, with the same checks, slower. So they do on js,
 //     wasip1 and plan9, and under the race detector, unless guard or pointers is set.
 //
-// In the first three modes Realloc moves a block whose size changes, and [Stats] and limits count
-// requested lengths.
+// In the first three modes Realloc moves a block whose size changes. In all four [Stats] and limits
+// count requested lengths.
 //
 // # What it is not
 //

@@ -278,8 +278,8 @@ func (h *heap) diagnoseSlab(e *MisuseError, sp *span, base uintptr) {
 	}
 }
 
-// This file finds frees that name the right address and the wrong type: Delete(&p.first), which has
-// the address of p, and Delete of a pointer that unsafe code converted.
+// What follows finds frees that name the right address and the wrong type: Delete(&p.first), which
+// has the address of p, and Delete of a pointer that unsafe code converted.
 //
 // The slabs know the type of a block only if the type has memory of its own, as types with bools
 // have, and only on the slow path of a free. The debug modes and the race detector know the type of
