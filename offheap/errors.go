@@ -109,21 +109,12 @@ func refuseOwned(op string, addr uintptr) {
 
 // ownedMisuse is the mistake of a free of addr if an arena owns the block, and nil otherwise.
 func ownedMisuse(op string, addr uintptr) *MisuseError {
-	if owner.Of(addr) == "" {
+	name := owner.Of(addr)
+	if name == "" {
 		return nil
 	}
-	return arenaMisuse(op, addr)
-}
-
-// arenaMisuse is the mistake of a free of addr in a block of an arena. No arena has a block that it
-// is about to free, nor the bytes of a block behind its values.
-func arenaMisuse(op string, addr uintptr) *MisuseError {
-	where := "it lies in memory that only arenas use"
-	if name := owner.Of(addr); name != "" {
-		where = "it belongs to " + name
-	}
 	return &MisuseError{Op: op, Addr: addr, Kind: "foreign pointer",
-		Detail: where + "; values of an arena end together, with its Free, Reset or Rewind, and are not freed by themselves"}
+		Detail: "it belongs to " + name + "; values of an arena end together, with its Free, Reset or Rewind, and are not freed by themselves"}
 }
 
 // foreignDetail explains the mistake of passing memory to op that is no block.

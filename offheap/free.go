@@ -317,6 +317,7 @@ func (t *recorder) checkType(op string, addr uintptr, d *typeDesc, one bool) {
 	if !wrong {
 		return
 	}
+	refuseOwned(op, addr)
 	what := d.names.one
 	if !one {
 		what = d.names.slice
@@ -360,6 +361,7 @@ func (h *heap) checkMoved(op string, addr uintptr, d *typeDesc) {
 		return
 	}
 	if b, other := t.holdsOther(addr, d, false); other {
+		refuseOwned(op, addr)
 		panic(fieldMisuse(op, addr, b.elem()))
 	}
 }

@@ -123,7 +123,6 @@ const (
 type cache struct {
 	// hot is the address of the slot that was last refilled or freed into. Frees try it first: the
 	// address tells whether the block belongs there, and the last bin is usually the next one, too.
-	// It is never a slot of blocks of arenas.
 	hot uintptr
 	// newest is the type T whose New last refilled a slot, as a nil *T, and the slot's address. New
 	// tries it first: comparing types costs less than finding a slot.
