@@ -75,7 +75,7 @@ func (h *heap) worthFlushing(b *bin, err error) bool {
 // psHoldRoom says whether Ps hold slabs, all of whose blocks are free, of the bytes that e lacks.
 func (h *heap) psHoldRoom(e *limitError) bool {
 	var empty []*span
-	lacks := e.held + e.n - e.limit
+	lacks := e.of.held.Load() + e.n - e.limit // A purge may have given slabs back since.
 	for _, b := range *h.bins.Load() {
 		if b.size == 0 || b.kind.typed() || b.slabs.Load() == 0 || !slices.Contains(b.kind.budgets, e.of) {
 			continue
