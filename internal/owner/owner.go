@@ -3,9 +3,10 @@
 // Package owner leads between package offheap and arenas, a package above it: it says which of offheap's
 // blocks belong to arenas, and arenas make and free blocks through it.
 //
-// Only an arena may free its blocks. They are of kinds of their own, which the exported functions of
-// offheap refuse to free, to resize and to move. Package offheap asks for the name of the arena
-// where it explains a mistake.
+// Only an arena may free its blocks. Its values do not lie at the beginning of a block, so the
+// exported functions of offheap refuse to free, to resize and to move them. In the debug modes,
+// where a value is a block of its own, they ask for the name of the arena, as they do where they
+// explain a mistake.
 package owner
 
 import (
