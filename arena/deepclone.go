@@ -298,6 +298,9 @@ func (w *walker) copyUnit(p *plan, src, dst unsafex.Ptr) {
 			}
 			copyBits(o, from, to)
 		}
+		if w.err != nil { // Of the first part that fails; the others would copy all that they lead to.
+			return
+		}
 	}
 }
 
@@ -628,7 +631,15 @@ func (w *walker) checkInner() {
 		case size(i) != size(k):
 			return cmp.Compare(size(k), size(i))
 		}
-		return int(w.blocks[k].kind) - int(w.blocks[i].kind) // A slice of one element before a pointer to it.
+		if b, c := &w.blocks[i], &w.blocks[k]; b.kind != c.kind {
+			return int(c.kind) - int(b.kind) // A slice of one element before a pointer to it.
+		} else if inner := mayLead(b.plan); inner != mayLead(c.plan) {
+			if inner { // A struct or an array before a pointer to its only part.
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(i, k)
 	})
 	end := uintptr(0) // Of what begins before.
 	for _, i := range order {
