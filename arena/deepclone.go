@@ -472,8 +472,8 @@ func (w *walker) note(slot, h uint32, p *plan, q, dst unsafex.Ptr, n uintptr, ki
 	if number == mostBlocks {
 		w.err = outOfMemory("%s: more than %d variables", w.op, number)
 	}
-	if int(number) == cap(w.blocks) {
-		w.blocks = slices.Grow(w.blocks, 1)
+	if int(number) == cap(w.blocks) { // Twice as many; append would copy a large list four times as often.
+		w.blocks = slices.Grow(w.blocks, max(16, len(w.blocks)))
 	}
 	w.blocks = w.blocks[:number+1]
 	b := &w.blocks[number]
