@@ -63,8 +63,8 @@ import (
 // that the copy took stays in a until a is reset or freed. DeepClone panics if a was freed, and if a
 // value that holds pointers would go to an arena off the heap.
 //
-// In an arena made by NewShared, calls that concern all of it wait for the end of the clone, as Reset
-// and Stats do, and a *Map is refused, because it may allocate for another goroutine meanwhile.
+// In an arena made by NewShared, calls of other goroutines wait for the end of the clone, and a *Map is
+// refused, because its copy would allocate without the lock.
 //
 // The program must not change v meanwhile. If v holds memory of an arena that
 // was reset or freed, the copy holds whatever lies there now, or DeepClone refuses it; like any use of such
@@ -111,11 +111,11 @@ func cloneValue[T any](op string, a *Arena, v T, r *rules, p *plan) (T, error) {
 	return out, nil
 }
 
-// A walker copies one value; see the picture in deepclone.go.
+// A walker copies one value; see the picture in deepclone_types.go.
 type walker struct {
 	op     string
 	a      *Arena
-	shared bool // It is a part of an arena made by NewShared.
+	shared bool // It is the arena behind a shared one.
 	rules  *rules
 
 	blocks []block  // All that has a copy.
