@@ -22,8 +22,8 @@ import (
 //
 //   - Cycles stay cycles. Equal pointers of one type stay equal, and so do equal maps and slices of
 //     one type, address and length.
-//   - Slices of different lengths or addresses get arrays of their own, even if they overlap. The
-//     capacity of a copy is its length.
+//   - Slices of different lengths or addresses get arrays of their own, even if they overlap, and so
+//     do pointers to arrays that are parts of slices. The capacity of a copy is its length.
 //   - A pointer into a struct, an array or a slice that is copied as well is refused, as &v.field is
 //     if v is copied, too.
 //   - Nil stays nil, and empty stays empty.
