@@ -149,8 +149,8 @@ type bump struct {
 }
 
 // A chunk is a run of memory from which values are cut, one behind the other. Its base and size
-// never change. Each cut checks its result against them, so not even a data race makes it return
-// memory outside the chunk. A chunk serves one flow, and one type if typed, for all its life.
+// never change until it is dropped, which clears its cursor. It serves one flow, and one type if
+// typed, for all its life.
 type chunk struct {
 	cursor // First, so that the fast paths need one address.
 

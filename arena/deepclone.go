@@ -22,8 +22,8 @@ import (
 //
 //   - Cycles stay cycles. Equal pointers of one type stay equal, and so do equal maps and slices of
 //     one type, address and length.
-//   - Slices of different lengths or addresses get arrays of their own, even if they overlap. The
-//     capacity of a copy is its length.
+//   - Slices of different lengths or addresses get arrays of their own, even if they overlap, and so
+//     do pointers to arrays that are parts of slices. The capacity of a copy is its length.
 //   - A pointer into a struct, an array or a slice that is copied as well is refused, as &v.field is
 //     if v is copied, too.
 //   - Nil stays nil, and empty stays empty.
@@ -63,8 +63,8 @@ import (
 // that the copy took stays in a until a is reset or freed. DeepClone panics if a was freed, and if a
 // value that holds pointers would go to an arena off the heap.
 //
-// In an arena made by NewShared, calls that concern all of it wait for the end of the clone, as Reset
-// and Stats do, and a *Map is refused, because it may allocate for another goroutine meanwhile.
+// In an arena made by NewShared, calls of other goroutines wait for the end of the clone, and a *Map is
+// refused, because its copy would allocate without the lock.
 //
 // The program must not change v meanwhile. If v holds memory of an arena that
 // was reset or freed, the copy holds whatever lies there now, or DeepClone refuses it; like any use of such
@@ -111,11 +111,11 @@ func cloneValue[T any](op string, a *Arena, v T, r *rules, p *plan) (T, error) {
 	return out, nil
 }
 
-// A walker copies one value; see the picture in deepclone.go.
+// A walker copies one value; see the picture in deepclone_types.go.
 type walker struct {
 	op     string
 	a      *Arena
-	shared bool // It is a part of an arena made by NewShared.
+	shared bool // It is the arena behind a shared one.
 	rules  *rules
 
 	blocks []block  // All that has a copy.
@@ -298,6 +298,9 @@ func (w *walker) copyUnit(p *plan, src, dst unsafex.Ptr) {
 			}
 			copyBits(o, from, to)
 		}
+		if w.err != nil { // Of the first part that fails; the others would copy all that they lead to.
+			return
+		}
 	}
 }
 
@@ -469,8 +472,8 @@ func (w *walker) note(slot, h uint32, p *plan, q, dst unsafex.Ptr, n uintptr, ki
 	if number == mostBlocks {
 		w.err = outOfMemory("%s: more than %d variables", w.op, number)
 	}
-	if int(number) == cap(w.blocks) {
-		w.blocks = slices.Grow(w.blocks, 1)
+	if int(number) == cap(w.blocks) { // Twice as many; append would copy a large list four times as often.
+		w.blocks = slices.Grow(w.blocks, max(16, len(w.blocks)))
 	}
 	w.blocks = w.blocks[:number+1]
 	b := &w.blocks[number]
@@ -628,7 +631,15 @@ func (w *walker) checkInner() {
 		case size(i) != size(k):
 			return cmp.Compare(size(k), size(i))
 		}
-		return int(w.blocks[k].kind) - int(w.blocks[i].kind) // A slice of one element before a pointer to it.
+		if b, c := &w.blocks[i], &w.blocks[k]; b.kind != c.kind {
+			return int(c.kind) - int(b.kind) // A slice of one element before a pointer to it.
+		} else if inner := mayLead(b.plan); inner != mayLead(c.plan) {
+			if inner { // A struct or an array before a pointer to its only part.
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(i, k)
 	})
 	end := uintptr(0) // Of what begins before.
 	for _, i := range order {

@@ -231,6 +231,33 @@ func TestDeepCloneInner(t *testing.T) {
 	one.first = &member{}
 	mustClone(t, []any{one, one.first})
 	mustRefuse(t, []any{one, &one.first}, "v[1]: leads into")
+	// Also if the walk comes to the part before the whole, and both have one size.
+	mustRefuse(t, []any{&one.first, one}, "v[0]: leads into")
+	pair := &[1]string{"x"}
+	mustRefuse(t, []any{&pair[0], pair}, "v[0]: leads into")
+}
+
+// TestDeepCloneEndsAtAnError: what stands behind the part that is refused is not copied, and the error names the first such part.
+func TestDeepCloneEndsAtAnError(t *testing.T) {
+	type tree struct {
+		left, right *tree
+		wait        func()
+	}
+	var grow func(depth int) *tree
+	grow = func(depth int) *tree {
+		if depth == 0 {
+			return &tree{wait: func() {}}
+		}
+		return &tree{left: grow(depth - 1), right: grow(depth - 1)}
+	}
+	a := NewArena()
+	_, err := DeepClone(a, grow(10))
+	if err == nil || !strings.Contains(err.Error(), "tree"+strings.Repeat(".left", 10)+".wait: func()") {
+		t.Error(err)
+	}
+	if s := a.Stats(); s.InUse > 11*int64(reflect.TypeFor[tree]().Size()) {
+		t.Errorf("%+v after the error at the 11th of 2047 nodes", s)
+	}
 }
 
 // TestDeepCloneInterfaces keeps GC-8: an interface is two words, and the first says what the second is.

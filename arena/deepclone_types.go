@@ -32,25 +32,25 @@ type CloneOptions struct {
 	UnsafeTrust []reflect.Type
 }
 
-// Deep copies, from the public functions to the rule for fields:
+// Deep copies. The walk is in deepclone.go; plans and the rule for fields are here:
 //
-//	DeepClone, Heap        deepclone.go
+//	DeepClone, Heap
 //	      │
-//	      ▼                deepclone_types.go: the plan of a type, made once
+//	      ▼                the plan of a type, made once
 //	   plan of T ────────► [off 0: plain data][off 16: string][off 32: pointer to U]
 //	      │
-//	      ▼                deepclone_walk.go: one walk
-//	   stack of blocks     pop a block, copy its values word by word as the plan says
+//	      ▼
+//	   walk                copy the values of a block word by word as the plan says
 //	      ▲    │
 //	      │    │ header (pointer, slice, interface, map) to memory at q
 //	      │    ▼
 //	      │  memo: (q, type, length) ──► known: write the address of its copy
 //	      │    │ new
 //	      │    ▼
-//	      └─ take memory, note the block in the memo, write its address, push it
+//	      └─ take memory, note the block in the memo, write its address, and copy its values:
+//	         at once or, 64 blocks deep, from a stack
 //
-//	deepclone_maps.go: maps, whose keys and values are blocks of their own, and which are filled at
-//	the end
+// The keys and values of a map are blocks of their own. Maps are filled at the end.
 //
 // Invariants. A word that may be a pointer is copied as a pointer, from memory of one type to memory
 // of the same type. A header is read once, before the copy is written: a stale value may lie where

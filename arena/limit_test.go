@@ -5,7 +5,6 @@ package arena
 import (
 	"errors"
 	"math"
-	"runtime"
 	"testing"
 
 	"github.com/freehold-go/freehold/internal/debugmode"
@@ -44,7 +43,6 @@ func many[T any](a *Arena, n int) error {
 // TestLimitForgetsRounds: what one round may take the next one may, whatever chunks the one before it left.
 func TestLimitForgetsRounds(t *testing.T) {
 	chunked(t)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // Or more parts of a shared arena than one may want a chunk.
 	turns := 3
 	if testing.Short() {
 		turns = 2 // The second finds what the first left.

@@ -277,8 +277,6 @@ func olderCopy[K comparable](t *testing.T, a *Arena, keys []K) {
 }
 
 func TestMapLimit(t *testing.T) {
-	// Where one part of a shared arena has met the limit, that of another P may have room.
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, k := range kinds {
 		a := k.make()
 		a.SetLimit(max(64<<10, a.Stats().Held))

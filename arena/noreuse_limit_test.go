@@ -18,7 +18,6 @@ import (
 // chunks that are as large as the last round's, and that it does not fill.
 func TestNoReusePlansLeaveRoom(t *testing.T) {
 	chunked(t)
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // One part of a shared arena has it all.
 	const limit = 1 << 20
 	var types []reflect.Type
 	for i := range 12 {

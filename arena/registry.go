@@ -435,14 +435,9 @@ func (r *record) noteLeak() {
 	if !r.leaks() {
 		return
 	}
-	leakNotes.Lock()
-	defer leakNotes.Unlock()
 	debugmode.Add(debugmode.Block{Addr: unsafex.Addr(r), Size: uintptr(r.held.Load()), Owner: "arena", Arena: r.id.Load(),
 		Type: r.from.name, Alloc: r.stack, Leak: true, Whole: true})
 }
-
-// leakNotes orders the notes: that of the last part of a shared arena has the present size.
-var leakNotes sync.Mutex
 
 // leaks says whether the arena counts as a leak until it is freed.
 func (r *record) leaks() bool {
