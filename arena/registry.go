@@ -47,10 +47,11 @@ func (s *registryShard) each(f func(r *record)) {
 
 // add enters a record. The caller holds the lock.
 func (s *registryShard) add(r *record) {
-	if s.count++; s.count >= max(s.prune, 64) {
+	if s.count+1 >= max(s.prune, 64) { // Without r, which is not in the ring yet.
 		s.pruneLocked()
-		s.prune = 2 * s.count
+		s.prune = 2 * (s.count + 1)
 	}
+	s.count++
 	if r.next, r.prev = r, r; s.ring != nil {
 		r.next, r.prev = s.ring, s.ring.prev
 		r.prev.next, r.next.prev = r, r
