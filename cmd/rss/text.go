@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rss
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/freehold-go/freehold/cmd/terminal"
+)
+
+// WriteText writes the report for people, with colours or without, in lines of at most width columns where words can be broken. all
+// adds what the advice does not mention: files, sites and goroutines.
+func (r *Report) WriteText(out io.Writer, colours bool, width int, all bool) error {
+	p := terminal.Painter{On: colours}
+	w := &lines{out: out, width: width}
+	w.wrapped(r.title())
+	values := []float64{}
+	for _, l := range r.Lines {
+		values = append(values, float64(l.Bytes))
+	}
+	total, parts := terminal.MiBParts(float64(r.RSS), values)
+	w.line(p.Bold(fmt.Sprintf("RSS %10s MiB", total)))
+	for i, l := range r.Lines {
+		share := ""
+		if s := float64(l.Bytes) / float64(max(r.RSS, 1)); s >= 0.01 {
+			share = terminal.Percent(s)
+		}
+		line := fmt.Sprintf("  %12s  %5s  %s", parts[i], share, l.Name)
+		if l.Note != "" {
+			line += p.Paint(text.Faint, " ("+l.Note+")")
+		}
+		w.line(line)
+	}
+	if r.Swap > 0 {
+		w.line(fmt.Sprintf("swap %9s", mib(r.Swap)))
+	}
+	if r.Group != nil {
+		w.wrapped(r.Group.text())
+	}
+	for _, a := range r.Advice {
+		w.wrapped(p.Bold("do") + "  " + a.Text)
+	}
+	if len(r.Advice) == 0 && !r.NotGo() {
+		w.wrapped("Nothing stands out.")
+	}
+	for _, n := range r.Notes {
+		w.wrapped("Note: " + n + ".")
+	}
+	if all {
+		r.details(w)
+	}
+	return w.err
+}
+
+func (r *Report) title() string {
+	s := r.Command
+	if r.PID > 0 {
+		s = fmt.Sprintf("process %d: %s", r.PID, s)
+	}
+	if r.Go != "" {
+		s += " · " + r.Go
+	}
+	return s + " · " + r.Time.Format("2006-01-02 15:04:05")
+}
+
+// text is the account of the group in one line.
+func (g *Group) text() string {
+	of := mib(g.Current)
+	if g.Limit > 0 {
+		of = fmt.Sprintf("%s of %s (%s)", mib(g.Current), mib(g.Limit), terminal.Percent(float64(g.Current)/float64(g.Limit)))
+	}
+	s := fmt.Sprintf("control group %s = this process %s + others %s + shmem %s + kernel %s + file cache %s (inactive %s: reclaimable; active %s: counts in kubelet's working set)",
+		of, mib(g.This), mib(g.Others), mib(g.Shmem), mib(g.Kernel), mib(g.Cache), mib(g.Inactive), mib(g.Active))
+	if g.Rest != 0 {
+		s += " + rest " + mib(g.Rest)
+	}
+	if g.Above {
+		s += fmt.Sprintf("; this is the group %s above the process's own, which is not visible here", g.Path)
+	}
+	return s
+}
+
+// details are the tables that the advice does not show.
+func (r *Report) details(w *lines) {
+	table := func(title string, parts []Part) {
+		if len(parts) > 0 {
+			w.line(title)
+		}
+		for _, p := range parts {
+			w.line(fmt.Sprintf("  %12s  %s", mib(p.Bytes), p.Name))
+		}
+	}
+	numbers := func(title string, list []Count) {
+		if len(list) > 0 {
+			w.line(title)
+		}
+		for _, c := range list {
+			w.line(fmt.Sprintf("  %12d  %s", c.Count, c.Name))
+		}
+	}
+	table("live memory by the function that allocated it (sampled)", r.Sites)
+	table("mapped files", r.Files)
+	table("freehold's purposes", r.Purposes)
+	if len(r.Libraries) > 0 {
+		w.wrapped("libraries: " + strings.Join(r.Libraries, ", "))
+	}
+	if g := r.Goroutines; g != nil {
+		numbers("goroutines by the function that they began in", g.Begin)
+		numbers("goroutines by the function that they are parked in", g.Parked)
+		numbers("goroutines by the function that started them", g.Creators)
+		numbers("leaked goroutines by the function that they began in", g.Leaks)
+	}
+}
+
+// lines writes lines and keeps the first error.
+type lines struct {
+	out   io.Writer
+	width int
+	err   error
+}
+
+func (w *lines) line(s string) {
+	if _, err := fmt.Fprintln(w.out, terminal.TrimLines(s)); err != nil && w.err == nil {
+		w.err = fmt.Errorf("rss: write the report: %w", err)
+	}
+}
+
+func (w *lines) wrapped(s string) { w.line(text.WrapSoft(s, w.width)) }
