@@ -174,11 +174,13 @@ func (r *Report) gogcText() string {
 	return fmt.Sprintf("%.0f", r.GOGC)
 }
 
-// partsText writes the three largest parts.
+// partsText writes the three largest parts, without those that are small beside the first.
 func partsText(parts []Part) string {
 	var texts []string
 	for _, p := range parts[:min(len(parts), 3)] {
-		texts = append(texts, fmt.Sprintf("%s %s", p.Name, mib(p.Bytes)))
+		if p.Bytes >= parts[0].Bytes/10 {
+			texts = append(texts, fmt.Sprintf("%s %s", p.Name, mib(p.Bytes)))
+		}
 	}
 	return strings.Join(texts, ", ")
 }

@@ -266,7 +266,7 @@ func sitesOf(p *profile.Profile) (list []Part) {
 		list = append(list, Part{name, n})
 	}
 	slices.SortFunc(list, largest)
-	return list[:min(len(list), mostParts)]
+	return list[:min(len(list), mostSites)]
 }
 
 // siteOf is the first function of a stack that is not the runtime's, with file and line, and the function that called it.

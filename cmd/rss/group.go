@@ -30,6 +30,8 @@ type Group struct {
 	Swap     int64 `json:"swap"`
 	// Above says that the process's own group is not visible, and the figures are those of a group above it.
 	Above bool `json:"above"`
+
+	current string // the file with Current
 }
 
 // groupOf reads the control group of a process. root is the folder /sys/fs/cgroup. It returns nil if no group is visible.
@@ -97,7 +99,7 @@ func readGroup(base, path string, version int, anonymous int64) (g *Group, exact
 	exact = !strings.Contains(path, "..")
 	for at := filepath.Clean("/" + path); ; at, exact = filepath.Dir(at), false {
 		if current, ok := number(filepath.Join(base, at, currentFile[version])); ok {
-			g = &Group{Version: version, Path: at, Current: current, This: anonymous, Above: !exact}
+			g = &Group{Version: version, Path: at, Current: current, This: anonymous, Above: !exact, current: filepath.Join(base, at, currentFile[version])}
 			break
 		}
 		if at == "/" {

@@ -14,8 +14,11 @@ import (
 // ReportVersion is the version of the report's JSON. It changes when a field changes its meaning or goes away, not when one is added.
 const ReportVersion = 1
 
-// mostParts is how many sites, files and kinds of goroutines a report has.
-const mostParts = 10
+// mostParts is how many files and kinds of goroutines a report has, and mostSites how many sites: a comparison needs more than people read.
+const (
+	mostParts = 10
+	mostSites = 100
+)
 
 // A Report is the account of one process's memory. Its JSON is a stable contract, described in docs/rss.md. Sizes are in bytes.
 type Report struct {
@@ -56,6 +59,8 @@ type Report struct {
 	Purposes []Part `json:"purposes,omitempty"`
 	// Goroutines is nil without the runtime's figures.
 	Goroutines *Goroutines `json:"goroutines,omitempty"`
+	// Growth is there if an earlier report was given.
+	Growth *Growth `json:"growth,omitempty"`
 	// Advice says what to do, the most important first. It is empty if nothing stands out.
 	Advice []Advice `json:"advice"`
 	Notes  []string `json:"notes"`

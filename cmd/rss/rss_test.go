@@ -134,6 +134,9 @@ func TestGroup(t *testing.T) {
 		o := fakeProc(t, files)
 		g := groupOf(&process{o.Proc, 7}, o.Groups, 2000000000)
 		want.Version = version
+		if g != nil {
+			g.current = ""
+		}
 		if g == nil || *g != want {
 			t.Errorf("version %d:\n%+v, want\n%+v", version, g, want)
 		}

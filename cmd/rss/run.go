@@ -71,6 +71,7 @@ type subject struct {
 	note    string // why there is no process
 	low     int64  // the smallest HeapAlloc since the last collection, 0 if that collection was not seen
 	seen    *figures
+	brief   bool // leave out the profile of goroutines, which takes the program some microseconds for each
 }
 
 // open looks at what the options name.
@@ -175,7 +176,7 @@ func (s *subject) account(ctx context.Context) (*Report, error) {
 		r.Purposes, r.Sites = purposesOf(vars), sitesOf(f.heap)
 		set := settingsOf(s.program, metrics, f)
 		r.runtimeOf(f, set, s.live(f, set))
-		if r.Goroutines, err = s.goroutines(ctx); err != nil {
+		if r.Goroutines, err = s.goroutines(ctx, metrics); err != nil {
 			return nil, err
 		}
 	}
@@ -292,7 +293,13 @@ func (s *subject) layout() (*layout, error) {
 }
 
 // goroutines reads the profiles of goroutines that were asked for.
-func (s *subject) goroutines(ctx context.Context) (*Goroutines, error) {
+func (s *subject) goroutines(ctx context.Context, metrics evidence.Metrics) (*Goroutines, error) {
+	if s.brief {
+		if n, ok := metrics.Get(evidence.MetricGoroutines); ok {
+			return &Goroutines{Count: int(n)}, nil
+		}
+		return nil, nil
+	}
 	text, err := s.server.Get(ctx, goroutinesPath, 0)
 	if err != nil {
 		return nil, fmt.Errorf("rss: %w", err)

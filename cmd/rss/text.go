@@ -30,6 +30,9 @@ func (r *Report) WriteText(out io.Writer, colours bool, width int, all bool) err
 			share = terminal.Percent(s)
 		}
 		line := fmt.Sprintf("  %12s  %5s  %s", parts[i], share, l.Name)
+		if g := r.Growth; g != nil {
+			line += g.since(l.Name)
+		}
 		if l.Note != "" {
 			line += p.Paint(text.Faint, " ("+l.Note+")")
 		}
@@ -67,6 +70,18 @@ func (r *Report) title() string {
 	return s + " · " + r.Time.Format("2006-01-02 15:04:05")
 }
 
+// since writes how a line changed.
+func (g *Growth) since(name string) string {
+	for _, p := range g.Lines {
+		if p.Name == name && p.Bytes > 0 {
+			return ", +" + mib(p.Bytes)
+		} else if p.Name == name && p.Bytes < 0 {
+			return ", " + mib(p.Bytes)
+		}
+	}
+	return ""
+}
+
 // text is the account of the group in one line.
 func (g *Group) text() string {
 	of := mib(g.Current)
@@ -102,7 +117,7 @@ func (r *Report) details(w *lines) {
 			w.line(fmt.Sprintf("  %12d  %s", c.Count, c.Name))
 		}
 	}
-	table("live memory by the function that allocated it (sampled)", r.Sites)
+	table("live memory by the function that allocated it (sampled)", r.Sites[:min(len(r.Sites), mostParts)])
 	table("mapped files", r.Files)
 	table("freehold's purposes", r.Purposes)
 	if len(r.Libraries) > 0 {
