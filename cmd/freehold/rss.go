@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"strconv"
@@ -75,6 +76,7 @@ func runRSS(ctx context.Context, c *cli.Command) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if c.Bool("find") {
+		log.SetOutput(io.Discard) // net/http logs what a listener with another protocol says
 		if o.URL, err = rss.Find(ctx, o); err != nil {
 			return err
 		}

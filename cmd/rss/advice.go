@@ -5,7 +5,6 @@ package rss
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 )
@@ -15,7 +14,7 @@ const (
 	leastAdvice   = 16 << 20
 	adviceShare   = 0.10 // of the resident set
 	wasteShare    = 0.25 // of the heap in use, from which on span waste is unusual
-	freeShare     = 0.20 // of the resident set, from which on free memory is unusual: Go keeps a tenth above its goal
+	freeShare     = 0.25 // of the resident set, from which on free memory is unusual: Go keeps a tenth above its goal
 	sinceShare    = 1.10 // of the live heap: with GOGC=100 as much again is allocated until the next collection
 	tightLimit    = 1.5  // a limit below so many times the live heap costs CPU
 	mostAdvice    = 3
@@ -86,7 +85,7 @@ func (r *Report) remedy(l Line) string {
 	case LineAnonymous:
 		return r.aboutAnonymous(l)
 	case LineFiles:
-		return fmt.Sprintf("%s are pages of mapped files: %s. They are the kernel's cache, shared by all processes that map the file, and taken back when memory is short unless they are dirty. They count in RSS; for limits look at the control group. Map less, or advise the kernel (MADV_RANDOM, MADV_DONTNEED) behind large scans.", mib(l.Bytes), r.filesText())
+		return fmt.Sprintf("%s are pages of mapped files: %s. They are the kernel's cache, shared by all processes that map the file, and taken back when memory is short unless they are dirty. They count in RSS; for limits look at the control group. Map less, or advise the kernel (MADV_RANDOM, MADV_DONTNEED) behind large scans.", mib(l.Bytes), partsText(r.Files))
 	case LineShared:
 		return fmt.Sprintf("%s are memory that processes share (shm, memfd, /dev/shm, anonymous MAP_SHARED). It counts against the control group and stays until all processes unmap and delete it.", mib(l.Bytes))
 	case LineHeap:
@@ -100,20 +99,15 @@ func (r *Report) remedy(l Line) string {
 }
 
 func (r *Report) aboutLive(l Line) string {
-	if 2*l.Bytes < r.RSS && 4*l.Bytes < r.heapAll() {
+	if touched := l.Bytes + r.bytes(LineUntouched); 2*touched < r.RSS {
 		return ""
 	}
 	text := fmt.Sprintf("%s are live: data that the program keeps, and the part that no setting makes smaller.", mib(l.Bytes))
 	if len(r.Sites) == 0 {
 		return text + " The heap profile shows where it was allocated: go tool pprof -sample_index=inuse_space URL/debug/pprof/heap"
 	}
-	text += " Most of it was allocated in " + partsText(r.Sites) + "."
+	text += " The largest sites: " + partsText(r.Sites) + "."
 	return text + " If it grows, take two reports with -save some minutes apart: freehold rss FIRST SECOND says which of these sites grow."
-}
-
-// heapAll is the sum of the lines of the heap.
-func (r *Report) heapAll() int64 {
-	return r.bytes(LineLive) + r.bytes(LineSince) + r.bytes(LineWaste) + r.bytes(LineFree) + r.bytes(LineStacks)
 }
 
 func (r *Report) aboutStacks(l Line) string {
@@ -159,14 +153,6 @@ func (r *Report) aboutAnonymous(l Line) string {
 	return text + " No Go profile shows it: free what C allocates (C.free, Close), and find the caller with heaptrack, jemalloc's profile or bpftrace on malloc."
 }
 
-func (r *Report) filesText() string {
-	parts := slices.Clone(r.Files)
-	for i := range parts {
-		parts[i].Name = path.Base(parts[i].Name)
-	}
-	return partsText(parts)
-}
-
 func (r *Report) gogcText() string {
 	if r.GOGC < 0 {
 		return "off"
@@ -174,13 +160,18 @@ func (r *Report) gogcText() string {
 	return fmt.Sprintf("%.0f", r.GOGC)
 }
 
-// partsText writes the three largest parts, without those that are small beside the first.
+// partsText writes the three largest parts, without those that are small beside the first, and without the folders of packages.
 func partsText(parts []Part) string {
 	var texts []string
 	for _, p := range parts[:min(len(parts), 3)] {
-		if p.Bytes >= parts[0].Bytes/10 {
-			texts = append(texts, fmt.Sprintf("%s %s", p.Name, mib(p.Bytes)))
+		if p.Bytes < parts[0].Bytes/10 {
+			continue
 		}
+		words := strings.Fields(p.Name)
+		for i, w := range words {
+			words[i] = w[strings.LastIndexByte(w, '/')+1:]
+		}
+		texts = append(texts, mib(p.Bytes)+" "+strings.Join(words, " "))
 	}
-	return strings.Join(texts, ", ")
+	return strings.Join(texts, "; ")
 }

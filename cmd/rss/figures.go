@@ -177,9 +177,14 @@ func liveOf(f *figures, s settings, low int64) *Live {
 	g := s.gogc / 100
 	if !s.binds(f) && g > 0 && !math.IsInf(g, 1) && float64(f.nextGC) > 1.01*lowest*g && f.nextGC < math.MaxInt64/4 {
 		l := byGoal(f, s, g)
-		if s.told || sampled == nil || fits(l, sampled) {
+		const slack = 2 << 20
+		possible := l.Low <= f.alloc+slack // what was marked is still there
+		if s.told || possible && (sampled == nil || l.fits(sampled)) {
 			l.Bytes, l.Low, l.High = min(l.Bytes, f.alloc), min(l.Low, f.alloc), min(l.High, f.alloc)
 			return l
+		}
+		if sampled == nil {
+			sampled = &Live{f.alloc, 0, f.alloc, "HeapAlloc, which is the most that it can be"}
 		}
 		sampled.Source += fmt.Sprintf("; the heap's goal does not fit GOGC=%.0f: the program sets GOGC itself", s.gogc)
 	}
@@ -213,7 +218,7 @@ func byGoal(f *figures, s settings, g float64) *Live {
 	return l
 }
 
-// sampledLive is the live heap by the heap profile, with an interval of two standard errors; nil without a profile.
+// sampledLive is the live heap by the heap profile, with an interval of two standard errors; nil without a profile that can be right.
 func sampledLive(f *figures) *Live {
 	if f.heap == nil || f.heap.Period <= 0 {
 		return nil
@@ -235,16 +240,27 @@ func sampledLive(f *figures) *Live {
 	}
 	// Blocks of sites that were never sampled are in the rate.
 	err := 2 * math.Sqrt(variance+float64(f.heap.Period)*float64(f.heap.Period))
+	if sum-err > float64(f.alloc) {
+		return nil // the profile is older than the last collection, which freed much
+	}
 	return &Live{
 		Bytes: min(int64(sum), f.alloc), Low: max(int64(sum-err), 0), High: min(int64(sum+err), f.alloc),
 		Source: "the sampled heap profile",
 	}
 }
 
-// fits reports whether two figures of the live heap can both be right.
-func fits(a, b *Live) bool {
-	slack := b.High - b.Low + b.Bytes/8 + 2<<20
-	return a.High >= b.Low-slack && a.Low <= b.High+slack
+// fits reports whether the figure l, by the goal, and that of the profile can both be right. The profile is as old as the collection
+// before the last one, and what was allocated during a collection counts as marked: if the figures differ by less than half or twice,
+// the interval of l becomes as wide as to hold both.
+func (l *Live) fits(sampled *Live) bool {
+	const slack = 2 << 20
+	if l.High+slack < sampled.Low/2 || l.Low-slack > 2*sampled.High {
+		return false
+	}
+	if near := l.Bytes/8 + slack; l.High+near < sampled.Low || l.Low-near > sampled.High {
+		l.Low, l.High = min(l.Low, sampled.Low), max(l.High, sampled.High)
+	}
+	return true
 }
 
 // sitesOf are the functions whose memory lives, the largest first.

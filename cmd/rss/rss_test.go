@@ -18,6 +18,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/google/pprof/profile"
 )
 
 // fakeProc makes a folder like /proc with process 7, whose files are given, and returns options for it.
@@ -252,6 +254,30 @@ func TestLiveOfProfile(t *testing.T) {
 	}
 }
 
+// TestFits: a goal and a profile that differ a little widen the interval; twice is a contradiction.
+func TestFits(t *testing.T) {
+	const mib = 1 << 20
+	for goal, want := range map[int64]*Live{
+		105 * mib: {105 * mib, 105 * mib, 105 * mib, ""}, 150 * mib: {150 * mib, 95 * mib, 150 * mib, ""}, 70 * mib: {70 * mib, 70 * mib, 105 * mib, ""}, 300 * mib: nil, 30 * mib: nil,
+	} {
+		l := &Live{goal, goal, goal, ""}
+		if got := l.fits(&Live{100 * mib, 95 * mib, 105 * mib, ""}); got != (want != nil) || want != nil && *l != *want {
+			t.Errorf("%d: %t, %+v", goal/mib, got, l)
+		}
+	}
+}
+
+// TestOldProfile: a profile of more than the heap has is left out.
+func TestOldProfile(t *testing.T) {
+	heap := &profile.Profile{Period: 1 << 19, SampleType: []*profile.ValueType{{Type: "inuse_objects"}, {Type: "inuse_space"}}, Sample: []*profile.Sample{{Value: []int64{20, 320 << 20}}}}
+	if l := sampledLive(&figures{alloc: 200 << 20, heap: heap}); l != nil {
+		t.Errorf("%+v", l)
+	}
+	if l := sampledLive(&figures{alloc: 330 << 20, heap: heap}); l == nil || l.Bytes != 320<<20 || l.Low < 318<<20 || l.High > 322<<20 {
+		t.Errorf("%+v", l)
+	}
+}
+
 func TestCreators(t *testing.T) {
 	text := "goroutine 1 [running]:\nmain.main()\n\ta.go:1\n\ngoroutine 5 [select]:\nx()\ncreated by main.serve in goroutine 1\n\ta.go:1\n\ngoroutine 6 [select]:\ncreated by main.serve\n\ta.go:1\n"
 	if got := parseCreators([]byte(text)); len(got) != 1 || got[0] != (Count{"main.serve", 2}) {
@@ -275,6 +301,7 @@ func TestBadInput(t *testing.T) {
 		{"ended meanwhile", map[string]string{"proc/7/smaps": ""}, nil, "process 7 ended while it was read"},
 		{"no smaps", nil, nil, "smaps does not exist; this system hides it (gVisor, hidepid"},
 		{"damaged", map[string]string{"proc/7/smaps": "what is this\n"}, nil, `smaps has the line "what is this", which is no mapping`},
+		{"mappings that merge", map[string]string{"proc/7/smaps": "1000-3000 rw-p 0 0 0\nRss: 8 kB\n1000-5000 rw-p 0 0 0\nRss: 16 kB\n"}, nil, "changed in all of 5 readings; run freehold again"},
 		{"-gc without a URL", map[string]string{"proc/7/smaps": smaps}, func(o *Options) { o.Collect = true }, "give its URL as well"},
 		{"no address", nil, func(o *Options) { o.URL = "http://" }, "is no address; write it like"},
 		{"not listening", map[string]string{"proc/7/smaps": smaps}, func(o *Options) { o.URL = "http://127.0.0.1:1" }, "connection refused"},

@@ -210,7 +210,7 @@ func (s *subject) live(f *figures, set settings) *Live {
 	return liveOf(f, set, s.low)
 }
 
-// mostTries is how often the account is taken again because a collection ran in between.
+// mostTries is how often something is read again because the process changed in between.
 const mostTries = 5
 
 // mappings reads the process's mappings, and the runtime's figures before and after. It is nil without error if the process cannot be
@@ -273,23 +273,29 @@ func (s *subject) figures(ctx context.Context, path string) (*figures, error) {
 	return f, nil
 }
 
-// layout reads the mappings; nil without a process.
+// layout reads the mappings; nil without a process. The kernel writes smaps in pieces and lets the process run in between: if two
+// mappings merge meanwhile, it writes the whole after a part of it. Such a reading is taken again.
 func (s *subject) layout() (*layout, error) {
 	if s.process == nil {
 		return nil, nil
 	}
-	data, err := s.process.read("smaps")
-	if err != nil {
-		return nil, err
+	for try := 1; ; try++ {
+		data, err := s.process.read("smaps")
+		if err != nil {
+			return nil, err
+		}
+		list, err := parseSmaps(data)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("rss: process %d: %w", s.process.pid, err)
+		case len(list) == 0:
+			return nil, fmt.Errorf("rss: process %d ended while it was read", s.process.pid)
+		case !overlap(list):
+			return layoutOf(list, s.program.exe), nil
+		case try == mostTries:
+			return nil, fmt.Errorf("rss: the mappings of process %d changed in all of %d readings; run freehold again", s.process.pid, mostTries)
+		}
 	}
-	list, err := parseSmaps(data)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("rss: process %d: %w", s.process.pid, err)
-	case len(list) == 0:
-		return nil, fmt.Errorf("rss: process %d ended while it was read", s.process.pid)
-	}
-	return layoutOf(list, s.program.exe), nil
 }
 
 // goroutines reads the profiles of goroutines that were asked for.

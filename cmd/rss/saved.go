@@ -107,7 +107,7 @@ func (r *Report) adviseGrowth() {
 	first := g.Lines[0]
 	text := fmt.Sprintf("%s grew by %s in %s.", first.Name, mib(first.Bytes), time.Duration(g.Seconds*float64(time.Second)).Round(time.Second))
 	if len(g.Sites) > 0 && strings.Contains(first.Name, "heap") {
-		text += " What grew was allocated in " + partsText(g.Sites) + "."
+		text += " What grew was allocated in: " + partsText(g.Sites) + "."
 	}
 	if len(g.Goroutines) > 0 && strings.Contains(first.Name, "stacks") {
 		text += fmt.Sprintf(" %d goroutines more began in %s.", g.Goroutines[0].Count, g.Goroutines[0].Name)

@@ -72,3 +72,13 @@ func parseHeader(fields []string) (m mapping, err error) {
 	}
 	return m, fmt.Errorf("smaps has the line %q, which is no mapping", strings.Join(fields, " "))
 }
+
+// overlap reports whether a mapping begins before the one in front of it ends.
+func overlap(list []mapping) bool {
+	for i := 1; i < len(list); i++ {
+		if list[i].start < list[i-1].end {
+			return true
+		}
+	}
+	return false
+}

@@ -252,7 +252,7 @@ func TestWatchRefuses(t *testing.T) {
 		"-at and -o belong together":              func(o *WatchOptions) { o.Dir = "x" },
 		"-at and -o belong":                       func(o *WatchOptions) { o.At = Threshold{Share: 1} },
 		"share of the control group's limit, and": func(o *WatchOptions) { o.At, o.Dir = Threshold{Share: 1}, "x" },
-		"process 7 ended": func(*WatchOptions) {},
+		"process 7 ended":                         func(*WatchOptions) {},
 	} {
 		w := newWatched(t, "max\n")
 		o := WatchOptions{Options: w.o, Wait: func(context.Context, time.Duration) {}, For: 1}
