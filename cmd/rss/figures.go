@@ -4,7 +4,6 @@ package rss
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -114,10 +113,6 @@ func purposesOf(vars []byte) (list []Part) {
 	}
 	slices.SortFunc(list, largest)
 	return list
-}
-
-func largest(a, b Part) int {
-	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
 }
 
 // settings are the collector's, as far as they are known.

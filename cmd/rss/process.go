@@ -156,3 +156,12 @@ func (g *program) environment(env []string) {
 		}
 	}
 }
+
+// short is a command line that fits in a message.
+func short(command string) string {
+	const most = 60
+	if r := []rune(command); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return command
+}

@@ -3,6 +3,7 @@
 package rss
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -116,6 +117,11 @@ type Part struct {
 	Bytes int64  `json:"bytes"`
 }
 
+// largest sorts parts by their sizes.
+func largest(a, b Part) int {
+	return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+}
+
 // Anonymous are the parts of memory that Go does not name.
 type Anonymous struct {
 	Brk          int64 `json:"brk"`
@@ -148,6 +154,16 @@ type Advice struct {
 	Line  string `json:"line"`
 	Bytes int64  `json:"bytes"`
 	Text  string `json:"text"`
+}
+
+// Growth is what changed since an earlier report. Its parts are the largest first, and may be negative.
+type Growth struct {
+	Seconds float64 `json:"seconds"`
+	RSS     int64   `json:"rss"`
+	Lines   []Part  `json:"lines"`
+	// Sites are functions whose live memory grew, by both heap profiles.
+	Sites      []Part  `json:"sites"`
+	Goroutines []Count `json:"goroutines"`
 }
 
 // Line returns the line with a key, and whether it is there.

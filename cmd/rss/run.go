@@ -148,15 +148,6 @@ func (s *subject) compare(ctx context.Context) error {
 	return nil
 }
 
-// short is a command line that fits in a message.
-func short(command string) string {
-	const most = 60
-	if r := []rune(command); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return command
-}
-
 // account makes a report.
 func (s *subject) account(ctx context.Context) (*Report, error) {
 	r := &Report{Version: ReportVersion, Time: s.Now(), Command: s.program.command, Go: s.program.goVersion, Main: s.program.main, isGo: s.program.isGo, Notes: []string{}, Advice: []Advice{}}

@@ -34,16 +34,6 @@ func ReadReport(file string) (*Report, error) {
 	return r, nil
 }
 
-// Growth is what changed since an earlier report. Its parts are the largest first, and may be negative.
-type Growth struct {
-	Seconds float64 `json:"seconds"`
-	RSS     int64   `json:"rss"`
-	Lines   []Part  `json:"lines"`
-	// Sites are functions whose live memory grew, by both heap profiles.
-	Sites      []Part  `json:"sites"`
-	Goroutines []Count `json:"goroutines"`
-}
-
 // Since compares the report with an earlier one of the same process, and puts the growth in front of the advice.
 func (r *Report) Since(old *Report) error {
 	if r.PID != old.PID || r.Command != old.Command {
