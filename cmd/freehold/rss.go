@@ -165,6 +165,9 @@ func watchRSS(ctx context.Context, c *cli.Command, o rss.Options) error {
 		if t.Saved != "" {
 			line.Say("memory reached " + c.String("at") + ": the account and the profiles are in " + t.Saved)
 		}
+		if t.Problem != "" {
+			line.Say(t.Problem)
+		}
 		if terminal.Is(out) {
 			line.Show(t.String())
 			return nil

@@ -18,7 +18,7 @@ func (r *Report) account(l *layout, f *figures) {
 		add(LineHeap, "Go heap with stacks", l.heap, "")
 	} else {
 		estimate = f.runtimeSys()
-		unexplained = r.heapLines(f, l.heap, l.lazyFree)
+		unexplained = r.heapLines(f, l)
 	}
 	runtime, unknown := l.divide(estimate)
 	if f != nil && unknown < sureRuntime && l.brk+l.arenas+l.stacks == 0 && len(l.libraries) == 0 {
@@ -42,7 +42,7 @@ func (r *Report) account(l *layout, f *figures) {
 }
 
 // heapLines splits what is resident in the Go heap's mappings by the runtime's figures, and returns what they do not explain.
-func (r *Report) heapLines(f *figures, resident, lazyFree int64) (unexplained int64) {
+func (r *Report) heapLines(f *figures, l *layout) (unexplained int64) {
 	r.Lines = append(r.Lines,
 		Line{Key: LineLive, Name: "live heap", Bytes: r.Live.Bytes, Note: r.Live.note()},
 		Line{Key: LineSince, Name: "allocated since the last collection", Bytes: f.alloc - r.Live.Bytes},
@@ -53,21 +53,31 @@ func (r *Report) heapLines(f *figures, resident, lazyFree int64) (unexplained in
 	if r.Goroutines != nil {
 		r.Lines[len(r.Lines)-1].Note = fmt.Sprintf("%d goroutines", r.Goroutines.Count)
 	}
-	difference := resident - f.expected()
+	difference := l.heap - f.expected()
+	if swapped := min(l.heapSwap, -difference); swapped > 0 {
+		r.Lines = append(r.Lines, Line{Key: LineSwapped, Name: "swapped out", Bytes: -swapped, Note: "the lines above count it"})
+		difference += swapped
+	}
 	if difference < 0 {
 		r.Lines = append(r.Lines, Line{Key: LineUntouched, Name: "counted, never touched", Bytes: difference, Note: "the lines above count it, and it takes no memory"})
 		return 0
 	}
 	if again := min(difference, f.released); again > 0 {
 		line := Line{Key: LineAgain, Name: "returned, but resident again", Bytes: again}
-		if lazyFree > again/2 {
-			line.Note = "returned with MADV_FREE: the kernel takes it when memory is short"
+		switch {
+		case l.lazyFree > again/2:
+			line.Note = lazily
+		case l.heapHuge > 0:
+			line.Note = mib(l.heapHuge) + " of the heap are in huge pages"
 		}
 		r.Lines = append(r.Lines, line)
 		difference -= again
 	}
 	return difference
 }
+
+// lazily is the note of memory that Go returned with MADV_FREE (GODEBUG=madvdontneed=0).
+const lazily = "returned with MADV_FREE: the kernel takes it when memory is short"
 
 // note says how the live heap is known.
 func (l *Live) note() string {
@@ -78,9 +88,9 @@ func (l *Live) note() string {
 }
 
 // accountOfRuntime fills in the lines of a program whose mappings cannot be read: the runtime's figures, and the rest of the resident
-// set if the program says how large that is.
+// set if that is known, 0 if it is not.
 func (r *Report) accountOfRuntime(f *figures, rss int64) {
-	r.heapLines(f, f.expected(), 0)
+	r.heapLines(f, &layout{heap: f.expected()})
 	r.Lines = append(r.Lines, Line{Key: LineRuntime, Name: "runtime", Bytes: f.runtimeSys(), Note: "at most"})
 	sum := int64(0)
 	for _, l := range r.Lines {
@@ -91,7 +101,7 @@ func (r *Report) accountOfRuntime(f *figures, rss int64) {
 		return
 	}
 	r.RSS = rss
-	r.note("the mappings of the process cannot be read: the resident set is what /metrics says, and memory outside the heap is not split; run freehold where the process runs for that")
+	r.note("the mappings of the process cannot be read: the resident set is what the process's status or /metrics says, and memory outside the heap is not split; run freehold where the process runs for that")
 	if rss > sum {
 		r.Lines = append(r.Lines, Line{Key: LineOutside, Name: "outside the Go heap: C, files, code", Bytes: rss - sum})
 	} else if rss < sum {

@@ -27,7 +27,7 @@ func (r *Report) advise() {
 	r.Advice = []Advice{}
 	if r.LimitBinds && r.Live != nil && r.Limit > 0 && float64(r.Limit) < tightLimit*float64(r.Live.Bytes) {
 		r.Advice = append(r.Advice, Advice{"limit", r.Limit, fmt.Sprintf("GOMEMLIMIT is %s and decides when collections begin, with %s of live data below it: collections follow one another and take the CPU. Raise the limit to %s or more, or keep less data. freehold sweep measures both.",
-			mib(r.Limit), mib(r.Live.Bytes), mib(2*r.Live.Bytes+r.Limit-r.heapPart()))})
+			mib(r.Limit), mib(r.Live.Bytes), mib(2*r.Live.Bytes+r.bytes(LineStacks)+r.bytes(LineRuntime)))})
 	}
 	least := max(int64(adviceShare*float64(r.RSS)), leastAdvice)
 	var list []Advice
@@ -43,11 +43,6 @@ func (r *Report) advise() {
 	slices.SortStableFunc(list, func(a, b Advice) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	r.Advice = append(r.Advice, list...)
 	r.Advice = r.Advice[:min(len(r.Advice), mostAdvice)]
-}
-
-// heapPart is what the limit leaves for the heap: the limit counts stacks and tables, too.
-func (r *Report) heapPart() int64 {
-	return r.Limit - r.bytes(LineStacks) - r.bytes(LineRuntime)
 }
 
 // remedy says what to do about a line, "" if it is normal.
@@ -72,10 +67,12 @@ func (r *Report) remedy(l Line) string {
 	case LineUntouched:
 		return fmt.Sprintf("%s are allocated and were never touched, such as a ballast or a buffer that is larger than its use. They take no memory, but raise the heap's goal, and profiles count them. Without a ballast the collector runs as seldom with GOMEMLIMIT and a higher GOGC: freehold sweep measures it, gctune sets both.", mib(-l.Bytes))
 	case LineAgain:
-		if l.Note != "" {
+		if l.Note == lazily {
 			return ""
 		}
 		return fmt.Sprintf("%s that Go gave back are resident again: the kernel made huge pages of mappings with holes (khugepaged, transparent_hugepage=always, or MADV_COLLAPSE). Set /sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none to 0, or transparent_hugepage to madvise; debug.FreeOSMemory gives it back once.", mib(l.Bytes))
+	case LineSwapped:
+		return fmt.Sprintf("%s of the heap are swapped out. Each collection reads live memory back in, which takes seconds: give the machine or the group more memory, or switch swap off for the program (memory.swap.max).", mib(-l.Bytes))
 	case LineRuntime:
 		if total := r.bytes(LineHeap) + r.bytes(LineLive) + r.bytes(LineSince); float64(l.Bytes) > 0.15*float64(total) {
 			return fmt.Sprintf("%s are the runtime's own tables: it keeps those of the largest heap so far, and the profiler's (a site for each stack). They never shrink; a lower peak keeps them small.", mib(l.Bytes))
@@ -147,7 +144,7 @@ func (r *Report) aboutAnonymous(l Line) string {
 		return text + " No C library is loaded: the program or a package maps it (unix.Mmap with MAP_ANON)."
 	}
 	text += " Libraries loaded: " + strings.Join(r.Libraries[:min(len(r.Libraries), 6)], ", ") + "."
-	if a.Arenas > a.Brk && a.ArenaCount > 4 {
+	if 2*a.Arenas > l.Bytes && a.ArenaCount > 4 {
 		text += " Try MALLOC_ARENA_MAX=2 first: each thread that calls C may have an arena."
 	}
 	return text + " No Go profile shows it: free what C allocates (C.free, Close), and find the caller with heaptrack, jemalloc's profile or bpftrace on malloc."

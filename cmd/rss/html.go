@@ -75,7 +75,7 @@ func WriteHTML(out io.Writer, reports []*Report) error {
 	return nil
 }
 
-// plotOf draws the lines of reports in the order of their times. Memory that was counted and never touched is taken off the lines of the
+// plotOf draws the lines of reports in the order of their times. Memory that was counted and is not there is taken off the lines of the
 // heap, from the first on, so that the areas add up to RSS.
 func plotOf(reports []*Report) *plot {
 	p := &plot{Width: 900, Height: 420, Left: 80, Right: 880, Top: 20, Bottom: 370, Label: 392, Tick: 72}
@@ -101,10 +101,10 @@ func plotOf(reports []*Report) *plot {
 	below := make([]int64, len(reports))
 	missing := make([]int64, len(reports))
 	for i, r := range reports {
-		missing[i] = -min(r.bytes(LineUntouched), 0)
+		missing[i] = -min(r.bytes(LineUntouched), 0) - r.bytes(LineSwapped)
 	}
 	for _, key := range keys {
-		if key == LineUntouched {
+		if key == LineUntouched || key == LineSwapped {
 			continue
 		}
 		var upper, lower []string

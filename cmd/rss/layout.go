@@ -40,6 +40,7 @@ type layout struct {
 	named     bool // the kernel shows names of anonymous memory
 	heap      int64
 	heapHuge  int64
+	heapSwap  int64
 	lazyFree  int64   // in the heap
 	runtime   int64   // surely the runtime's
 	unknown   []int64 // anonymous mappings: the runtime's, C's or the program's
@@ -104,6 +105,7 @@ func (l *layout) add(list []mapping, i int, k kind, exe string, code map[string]
 	case strings.HasPrefix(name, nameOfGoHeap), strings.HasPrefix(name, nameOfReserved), k == kindHeap:
 		l.heap += m.rss
 		l.heapHuge += m.huge
+		l.heapSwap += m.swap
 		l.lazyFree += m.lazyFree
 	case strings.HasPrefix(name, nameOfGo), name == "[stack]", name == "[vdso]", strings.HasPrefix(name, "[vvar"), k == kindRuntime:
 		l.runtime += m.rss

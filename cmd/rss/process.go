@@ -159,7 +159,7 @@ func (g *program) environment(env []string) {
 
 // short is a command line that fits in a message.
 func short(command string) string {
-	const most = 60
+	const most = 80
 	if r := []rune(command); len(r) > most {
 		return string(r[:most]) + "…"
 	}

@@ -81,6 +81,7 @@ const (
 	LineFree        = "free-not-returned"
 	LineStacks      = "goroutine-stacks"
 	LineUntouched   = "counted-never-touched"
+	LineSwapped     = "swapped-out"
 	LineAgain       = "returned-resident-again"
 	LineRuntime     = "runtime"
 	LineOffheap     = "off-heap"

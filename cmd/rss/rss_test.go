@@ -278,6 +278,39 @@ func TestOldProfile(t *testing.T) {
 	}
 }
 
+// TestHeapLines: what is missing in the heap was swapped out or never touched, and what is too much was returned, or is unexplained.
+func TestHeapLines(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		layout      layout
+		lines       map[string]int64
+		unexplained int64
+		note        string
+	}{
+		{layout{heap: 100 * mib}, nil, 0, ""},
+		{layout{heap: 60 * mib, heapSwap: 30 * mib}, map[string]int64{LineSwapped: -30 * mib, LineUntouched: -10 * mib}, 0, "count"},
+		{layout{heap: 90 * mib, heapSwap: 30 * mib}, map[string]int64{LineSwapped: -10 * mib}, 0, "count"},
+		{layout{heap: 110 * mib, heapHuge: 50 * mib}, map[string]int64{LineAgain: 10 * mib}, 0, "50.0 MiB of the heap are in huge pages"},
+		{layout{heap: 110 * mib, lazyFree: 9 * mib}, map[string]int64{LineAgain: 10 * mib}, 0, lazily},
+		{layout{heap: 150 * mib}, map[string]int64{LineAgain: 20 * mib}, 30 * mib, ""},
+	} {
+		f := &figures{alloc: 70 * mib, inuse: 80 * mib, idle: 30 * mib, released: 20 * mib, stacks: 10 * mib}
+		r := &Report{Live: &Live{Bytes: 40 * mib}}
+		if got := r.heapLines(f, &c.layout); got != c.unexplained {
+			t.Errorf("%+v: %d unexplained", c.layout, got)
+		}
+		for _, key := range []string{LineSwapped, LineUntouched, LineAgain} {
+			l, _ := r.Line(key)
+			if l.Bytes != c.lines[key] || l.Bytes != 0 && !strings.Contains(l.Note, c.note) {
+				t.Errorf("%+v: %s is %+v, want %d", c.layout, key, l, c.lines[key])
+			}
+		}
+		if r.bytes(LineLive) != 40*mib || r.bytes(LineSince) != 30*mib || r.bytes(LineWaste) != 10*mib || r.bytes(LineFree) != 10*mib || r.bytes(LineStacks) != 10*mib {
+			t.Errorf("%+v", r.Lines)
+		}
+	}
+}
+
 func TestCreators(t *testing.T) {
 	text := "goroutine 1 [running]:\nmain.main()\n\ta.go:1\n\ngoroutine 5 [select]:\nx()\ncreated by main.serve in goroutine 1\n\ta.go:1\n\ngoroutine 6 [select]:\ncreated by main.serve\n\ta.go:1\n"
 	if got := parseCreators([]byte(text)); len(got) != 1 || got[0] != (Count{"main.serve", 2}) {

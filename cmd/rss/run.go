@@ -176,6 +176,9 @@ func (s *subject) account(ctx context.Context) (*Report, error) {
 		r.account(l, f)
 	case f != nil:
 		r.note(s.note)
+		if s.process != nil { // its status can be read if its mappings cannot
+			rss = float64(kib(s.process.status()["VmRSS"]))
+		}
 		r.accountOfRuntime(f, int64(rss))
 	}
 	if s.process != nil {

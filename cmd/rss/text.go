@@ -60,7 +60,7 @@ func (r *Report) WriteText(out io.Writer, colours bool, width int, all bool) err
 }
 
 func (r *Report) title() string {
-	s := r.Command
+	s := short(r.Command)
 	if r.PID > 0 {
 		s = fmt.Sprintf("process %d: %s", r.PID, s)
 	}

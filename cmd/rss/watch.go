@@ -67,6 +67,8 @@ type Tick struct {
 	Account *Report `json:"account,omitempty"`
 	// Saved is the folder with the profiles, if memory reached the threshold.
 	Saved string `json:"saved,omitempty"`
+	// Problem is why an account or a profile is missing. The watch goes on.
+	Problem string `json:"problem,omitempty"`
 }
 
 // When an account is taken.
@@ -83,6 +85,7 @@ type watcher struct {
 	o         *WatchOptions
 	group     *Group
 	last      *Report
+	tried     time.Time // when an account failed
 	threshold int64
 	over      bool
 	sets      int
@@ -96,6 +99,11 @@ func Watch(ctx context.Context, o WatchOptions) ([]*Report, error) {
 	}
 	if (o.At != Threshold{}) != (o.Dir != "") {
 		return nil, errors.New("rss: -at and -o belong together: what is reached, and the folder for the profiles")
+	}
+	if o.Dir != "" {
+		if err := os.MkdirAll(o.Dir, 0o755); err != nil { // now, and not when memory is short
+			return nil, fmt.Errorf("rss: -o: %w", err)
+		}
 	}
 	if o.Every <= 0 {
 		o.Every = time.Second
@@ -157,12 +165,13 @@ func (w *watcher) tick(ctx context.Context) (*Tick, error) {
 		t.Group, _ = number(w.group.current)
 		t.Limit = w.group.Limit
 	}
-	if due := w.last == nil || math.Abs(float64(t.RSS-w.last.RSS)) >= moved*float64(w.last.RSS) && t.Time.Sub(w.last.Time) >= seldom; due {
+	if due := w.last == nil || math.Abs(float64(t.RSS-w.last.RSS)) >= moved*float64(w.last.RSS) && t.Time.Sub(w.last.Time) >= seldom && t.Time.Sub(w.tried) >= seldom; due {
 		if err := w.take(ctx, t); err != nil {
 			return nil, err
 		}
 	}
-	return t, w.guard(ctx, t)
+	w.guard(ctx, t)
+	return t, nil
 }
 
 // take takes an account.
@@ -170,9 +179,13 @@ func (w *watcher) take(ctx context.Context, t *Tick) error {
 	r, err := w.account(ctx)
 	if err != nil {
 		if w.process.status()["VmRSS"] == "" {
-			err = fmt.Errorf("%w: %w", err, errEnded)
+			return fmt.Errorf("%w: %w", err, errEnded)
 		}
-		return err
+		if w.last == nil {
+			return err
+		}
+		t.Problem, w.tried = err.Error(), t.Time // a program that is too busy to answer may do so in a minute
+		return nil
 	}
 	first := w.last == nil
 	t.Account, w.last = r, r
@@ -199,9 +212,9 @@ func (w *watcher) aim() error {
 }
 
 // guard saves the profiles if memory has reached the threshold. The cache of files does not count: the kernel takes it before it kills.
-func (w *watcher) guard(ctx context.Context, t *Tick) error {
+func (w *watcher) guard(ctx context.Context, t *Tick) {
 	if w.threshold == 0 {
-		return nil
+		return
 	}
 	used := t.RSS
 	if w.o.At.Share > 0 || w.group != nil && t.Group > used {
@@ -215,13 +228,14 @@ func (w *watcher) guard(ctx context.Context, t *Tick) error {
 		w.over = false
 	}
 	if used < w.threshold || w.over || w.sets == mostSets {
-		return nil
+		return
 	}
 	w.over = true
 	w.sets++
 	dir, err := w.save(ctx, t)
-	t.Saved = dir
-	return err
+	if t.Saved = dir; err != nil {
+		t.Problem = err.Error()
+	}
 }
 
 // save writes the account and the profiles, the smallest first: there may be little time.

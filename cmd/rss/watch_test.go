@@ -190,6 +190,32 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// TestWatchGoesOn: an account that fails is reported, and tried again a minute later.
+func TestWatchGoesOn(t *testing.T) {
+	w := newWatched(t, "max\n")
+	w.rss(t, 203)
+	w.pending = func(i int) {
+		switch i {
+		case 70:
+			w.rss(t, 300)
+			w.write(t, "proc/7/smaps", "damaged\n")
+		case 100:
+			w.write(t, "proc/7/smaps", readFile(t, "testdata/smaps-unnamed.txt"))
+		case 140:
+			w.write(t, "proc/7/status", "Name:\tserver\n")
+		}
+	}
+	list, err := w.run(t, Threshold{}, "")
+	if err != nil || len(list) != 2 {
+		t.Fatalf("%d accounts, %v", len(list), err)
+	}
+	for i, k := range w.ticks {
+		if (k.Problem != "") != (i == 70) || (k.Account != nil) != (i == 0 || i == 130) {
+			t.Errorf("tick %d: %+v", i, k)
+		}
+	}
+}
+
 // TestThreshold: memory without the cache of files reaches the share of the limit once, and again after it fell.
 func TestThreshold(t *testing.T) {
 	w := newWatched(t, "250000000\n")
@@ -248,6 +274,7 @@ func TestBlackBox(t *testing.T) {
 
 func TestWatchRefuses(t *testing.T) {
 	for want, change := range map[string]func(*WatchOptions){
+		"mkdir ":                                  func(o *WatchOptions) { o.At, o.Dir = Threshold{Share: 1}, filepath.Join(o.Proc, "7", "status", "x") },
 		"disturb the program":                     func(o *WatchOptions) { o.Collect = true },
 		"-at and -o belong together":              func(o *WatchOptions) { o.Dir = "x" },
 		"-at and -o belong":                       func(o *WatchOptions) { o.At = Threshold{Share: 1} },
