@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/freehold-go/freehold/cmd/debugport"
+	"github.com/freehold-go/freehold/cmd/process"
 )
 
 // findTime is how long a listener may take to answer.
@@ -27,7 +28,7 @@ func Find(ctx context.Context, o Options) (string, error) {
 	if err := o.prepare(); err != nil {
 		return "", err
 	}
-	p := &process{o.Proc, o.PID}
+	p := &target{o.Proc, o.PID}
 	program, err := p.program()
 	if err != nil {
 		return "", err
@@ -41,8 +42,8 @@ func Find(ctx context.Context, o Options) (string, error) {
 		return "", p.explain("fd", err)
 	}
 	var asked []string
-	for _, s := range p.holds(socketsOf(p.path(""))) {
-		addr := s.at.Addr()
+	for _, s := range process.Holds(p.path(""), process.Sockets(p.path(""))) {
+		addr := s.At.Addr()
 		if addr.IsUnspecified() {
 			addr = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		}
@@ -50,7 +51,7 @@ func Find(ctx context.Context, o Options) (string, error) {
 			continue
 		}
 		for _, scheme := range []string{"http", "https"} {
-			url := scheme + "://" + netip.AddrPortFrom(addr, s.at.Port()).String()
+			url := scheme + "://" + netip.AddrPortFrom(addr, s.At.Port()).String()
 			server, err := debugport.ParseWith(url, o.Server)
 			if err != nil {
 				return "", fmt.Errorf("rss: %w", err)
@@ -66,7 +67,7 @@ func Find(ctx context.Context, o Options) (string, error) {
 				break
 			}
 		}
-		asked = append(asked, strconv.Itoa(int(s.at.Port())))
+		asked = append(asked, strconv.Itoa(int(s.At.Port())))
 	}
 	if len(asked) == 0 {
 		return "", fmt.Errorf("rss: -find: process %d listens at no TCP port of loopback; serve net/http/pprof, or give the process ID without -find for the coarse lines", o.PID)

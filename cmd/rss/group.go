@@ -35,7 +35,7 @@ type Group struct {
 }
 
 // groupOf reads the control group of a process. root is the folder /sys/fs/cgroup. It returns nil if no group is visible.
-func groupOf(p *process, root string, anonymous int64) *Group {
+func groupOf(p *target, root string, anonymous int64) *Group {
 	data, err := p.read("cgroup")
 	if err != nil {
 		return nil

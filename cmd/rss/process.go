@@ -15,19 +15,20 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/freehold-go/freehold/cmd/process"
 	"github.com/freehold-go/freehold/cmd/sweep"
 )
 
-// A process is one that /proc shows.
-type process struct {
+// A target is a process that /proc shows.
+type target struct {
 	proc string // the folder /proc
 	pid  int
 }
 
-func (p *process) path(name string) string { return filepath.Join(p.proc, strconv.Itoa(p.pid), name) }
+func (p *target) path(name string) string { return filepath.Join(p.proc, strconv.Itoa(p.pid), name) }
 
 // read reads a file of the process. Its errors say what to do.
-func (p *process) read(name string) ([]byte, error) {
+func (p *target) read(name string) ([]byte, error) {
 	data, err := os.ReadFile(p.path(name))
 	if err != nil {
 		return nil, p.explain(name, err)
@@ -36,7 +37,7 @@ func (p *process) read(name string) ([]byte, error) {
 }
 
 // explain says why a file of the process cannot be read.
-func (p *process) explain(name string, err error) error {
+func (p *target) explain(name string, err error) error {
 	_, gone := os.Stat(p.path(""))
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -59,7 +60,7 @@ func (p *process) explain(name string, err error) error {
 }
 
 // status are the fields of /proc/PID/status, empty if it cannot be read.
-func (p *process) status() map[string]string {
+func (p *target) status() map[string]string {
 	data, _ := os.ReadFile(p.path("status"))
 	return fieldsOf(data)
 }
@@ -95,7 +96,7 @@ type program struct {
 	note      string
 }
 
-func (p *process) program() (*program, error) {
+func (p *target) program() (*program, error) {
 	// The status comes first: it can be read if the process is there, whoever it belongs to.
 	data, err := p.read("status")
 	if err != nil {
@@ -164,4 +165,24 @@ func short(command string) string {
 		return string(r[:most]) + "…"
 	}
 	return command
+}
+
+// ownerOf finds the process that listens at a port of this machine, 0 if there is none or it belongs to another user.
+func ownerOf(proc string, port uint16) int {
+	var at []process.Socket
+	for _, s := range process.Sockets(filepath.Join(proc, "self")) {
+		if s.At.Port() == port {
+			at = append(at, s)
+		}
+	}
+	if len(at) == 0 {
+		return 0
+	}
+	entries, _ := os.ReadDir(proc)
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && len(process.Holds(filepath.Join(proc, entry.Name()), at)) > 0 {
+			return pid
+		}
+	}
+	return 0
 }

@@ -134,7 +134,7 @@ func TestGroup(t *testing.T) {
 	want := Group{Limit: 4294967296, Current: 2556755968, This: 2000000000, Others: 41577472, Shmem: 1048576, Kernel: 42991616, Cache: 470810624, Inactive: 367001600, Active: 103809024, Swap: 4096, Path: "/pod/c1", Rest: 327680}
 	for version, files := range map[int]map[string]string{1: one, 2: two} {
 		o := fakeProc(t, files)
-		g := groupOf(&process{o.Proc, 7}, o.Groups, 2000000000)
+		g := groupOf(&target{o.Proc, 7}, o.Groups, 2000000000)
 		want.Version = version
 		if g != nil {
 			g.current = ""
@@ -152,18 +152,18 @@ func TestGroup(t *testing.T) {
 	}
 	sidecar["proc/7/root/sys/fs/cgroup/memory.max"] = "4294967296\n"
 	o := fakeProc(t, sidecar)
-	if g := groupOf(&process{o.Proc, 7}, o.Groups, 0); g == nil || g.Limit != 4294967296 || g.Current != 2556755968 {
+	if g := groupOf(&target{o.Proc, 7}, o.Groups, 0); g == nil || g.Limit != 4294967296 || g.Current != 2556755968 {
 		t.Errorf("from a sidecar: %+v", g)
 	}
 	// The process's group is not visible, and one above it is.
 	hidden := maps.Clone(one)
 	hidden["proc/7/cgroup"] = "4:memory:/pod/c1/deeper\n"
 	o = fakeProc(t, hidden)
-	if g := groupOf(&process{o.Proc, 7}, o.Groups, 0); g == nil || !g.Above || g.Path != "/pod/c1" || !strings.Contains(g.text(), "above the process's own") {
+	if g := groupOf(&target{o.Proc, 7}, o.Groups, 0); g == nil || !g.Above || g.Path != "/pod/c1" || !strings.Contains(g.text(), "above the process's own") {
 		t.Errorf("hidden: %+v", g)
 	}
 	o = fakeProc(t, map[string]string{"proc/7/cgroup": "0::/\n"})
-	if g := groupOf(&process{o.Proc, 7}, o.Groups, 0); g != nil {
+	if g := groupOf(&target{o.Proc, 7}, o.Groups, 0); g != nil {
 		t.Errorf("no group: %+v", g)
 	}
 	old := &Group{Version: 2}
@@ -349,7 +349,7 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	o := fakeProc(t, nil)
-	p := &process{o.Proc, 7}
+	p := &target{o.Proc, 7}
 	if err := p.explain("smaps", fs.ErrPermission); !strings.Contains(err.Error(), "belongs to the user with the ID 5; run freehold as that user or as root") {
 		t.Error(err)
 	}
@@ -406,17 +406,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestAddress(t *testing.T) {
-	for text, want := range map[string]string{"0100007F:1F90": "127.0.0.1:8080", "00000000000000000000000001000000:0050": "[::1]:80", "0000000000000000FFFF00000100007F:0050": "127.0.0.1:80"} {
-		if got, ok := addressOf(text); !ok || got.String() != want {
-			t.Errorf("%s: %v, %t", text, got, ok)
-		}
-	}
-	for _, bad := range []string{"", "01:02", "x:1F90", "0100007F"} {
-		if got, ok := addressOf(bad); ok {
-			t.Errorf("%q: %v", bad, got)
-		}
-	}
+func TestLocalPort(t *testing.T) {
 	for address, want := range map[string]uint16{"http://localhost:6060": 6060, "http://127.0.0.1": 80, "https://[::1]/x": 443, "http://example.com:6060": 0, "http://10.0.0.1:1": 0} {
 		if got := localPort(address); got != want {
 			t.Errorf("%s: %d", address, got)

@@ -65,7 +65,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 // A subject is a process that reports are made of.
 type subject struct {
 	*Options
-	process *process          // nil if only the URL is known
+	process *target           // nil if only the URL is known
 	server  *debugport.Server // nil without a URL
 	program *program
 	note    string // why there is no process
@@ -89,10 +89,10 @@ func open(ctx context.Context, o Options) (*subject, error) {
 	}
 	switch {
 	case o.PID > 0:
-		s.process = &process{o.Proc, o.PID}
+		s.process = &target{o.Proc, o.PID}
 	case s.server != nil:
 		if pid := ownerOf(o.Proc, localPort(o.URL)); pid > 0 {
-			s.process = &process{o.Proc, pid}
+			s.process = &target{o.Proc, pid}
 		}
 	}
 	if s.process != nil {

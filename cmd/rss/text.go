@@ -16,14 +16,14 @@ import (
 // adds what the advice does not mention: files, sites and goroutines.
 func (r *Report) WriteText(out io.Writer, colours bool, width int, all bool) error {
 	p := terminal.Painter{On: colours}
-	w := &lines{out: out, width: width}
-	w.wrapped(r.title())
+	w := &terminal.Lines{Out: out, Width: width, Verb: "rss"}
+	w.Wrapped(r.title())
 	values := []float64{}
 	for _, l := range r.Lines {
 		values = append(values, float64(l.Bytes))
 	}
 	total, parts := terminal.MiBParts(float64(r.RSS), values)
-	w.line(p.Bold(fmt.Sprintf("RSS %10s MiB", total)))
+	w.Line(p.Bold(fmt.Sprintf("RSS %10s MiB", total)))
 	for i, l := range r.Lines {
 		share := ""
 		if s := float64(l.Bytes) / float64(max(r.RSS, 1)); s >= 0.01 {
@@ -36,27 +36,31 @@ func (r *Report) WriteText(out io.Writer, colours bool, width int, all bool) err
 		if l.Note != "" {
 			line += p.Paint(text.Faint, " ("+l.Note+")")
 		}
-		w.line(line)
+		w.Line(line)
 	}
 	if r.Swap > 0 {
-		w.line(fmt.Sprintf("swap %9s", mib(r.Swap)))
+		w.Line(fmt.Sprintf("swap %9s", mib(r.Swap)))
 	}
 	if r.Group != nil {
-		w.wrapped(r.Group.text())
+		w.Wrapped(r.Group.text())
 	}
 	for _, a := range r.Advice {
-		w.wrapped(p.Bold("do") + "  " + a.Text)
+		w.Wrapped(p.Bold("do") + "  " + a.Text)
 	}
 	if len(r.Advice) == 0 && !r.NotGo() {
-		w.wrapped("Nothing stands out.")
+		w.Wrapped("Nothing stands out.")
 	}
 	for _, n := range r.Notes {
-		w.wrapped("Note: " + n + ".")
+		w.Wrapped("Note: " + n + ".")
+	}
+	if g := r.Goroutines; g != nil { // these were asked for
+		numbers(w, "goroutines by the function that started them", g.Creators)
+		numbers(w, "leaked goroutines by the function that they began in", g.Leaks)
 	}
 	if all {
 		r.details(w)
 	}
-	return w.err
+	return w.Err
 }
 
 func (r *Report) title() string {
@@ -100,48 +104,33 @@ func (g *Group) text() string {
 }
 
 // details are the tables that the advice does not show.
-func (r *Report) details(w *lines) {
+func (r *Report) details(w *terminal.Lines) {
 	table := func(title string, parts []Part) {
 		if len(parts) > 0 {
-			w.line(title)
+			w.Line(title)
 		}
 		for _, p := range parts {
-			w.line(fmt.Sprintf("  %12s  %s", mib(p.Bytes), p.Name))
-		}
-	}
-	numbers := func(title string, list []Count) {
-		if len(list) > 0 {
-			w.line(title)
-		}
-		for _, c := range list {
-			w.line(fmt.Sprintf("  %12d  %s", c.Count, c.Name))
+			w.Line(fmt.Sprintf("  %12s  %s", mib(p.Bytes), p.Name))
 		}
 	}
 	table("live memory by the function that allocated it (sampled)", r.Sites[:min(len(r.Sites), mostParts)])
 	table("mapped files", r.Files)
 	table("freehold's purposes", r.Purposes)
 	if len(r.Libraries) > 0 {
-		w.wrapped("libraries: " + strings.Join(r.Libraries, ", "))
+		w.Wrapped("libraries: " + strings.Join(r.Libraries, ", "))
 	}
 	if g := r.Goroutines; g != nil {
-		numbers("goroutines by the function that they began in", g.Begin)
-		numbers("goroutines by the function that they are parked in", g.Parked)
-		numbers("goroutines by the function that started them", g.Creators)
-		numbers("leaked goroutines by the function that they began in", g.Leaks)
+		numbers(w, "goroutines by the function that they began in", g.Begin)
+		numbers(w, "goroutines by the function that they are parked in", g.Parked)
 	}
 }
 
-// lines writes lines and keeps the first error.
-type lines struct {
-	out   io.Writer
-	width int
-	err   error
-}
-
-func (w *lines) line(s string) {
-	if _, err := fmt.Fprintln(w.out, terminal.TrimLines(s)); err != nil && w.err == nil {
-		w.err = fmt.Errorf("rss: write the report: %w", err)
+// numbers writes counts of goroutines.
+func numbers(w *terminal.Lines, title string, list []Count) {
+	if len(list) > 0 {
+		w.Line(title)
+	}
+	for _, c := range list {
+		w.Line(fmt.Sprintf("  %12d  %s", c.Count, c.Name))
 	}
 }
-
-func (w *lines) wrapped(s string) { w.line(text.WrapSoft(s, w.width)) }

@@ -83,6 +83,30 @@ func TestSaved(t *testing.T) {
 	}
 }
 
+// TestCreatorsAndLeaks asks a program whose goroutines wait at channels that nothing else knows.
+func TestCreatorsAndLeaks(t *testing.T) {
+	plain, _ := buildKnown(t)
+	k := startKnown(t, plain, "deep-stacks", "pprof")
+	r, err := Run(t.Context(), Options{PID: k.pid, URL: k.url, Creators: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := r.Goroutines; len(g.Creators) == 0 || g.Creators[0] != (Count{"main.deepStacks", 24}) {
+		t.Errorf("%+v", g)
+	}
+	r, err = Run(t.Context(), Options{PID: k.pid, URL: k.url, Leaks: true})
+	switch {
+	case err != nil && strings.Contains(err.Error(), "Go 1.27 and later"): // an older Go
+	case err != nil || len(r.Goroutines.Leaks) == 0 || r.Goroutines.Leaks[0] != (Count{"main.deep", 24}):
+		t.Errorf("%+v, %v", r, err)
+	default:
+		var text strings.Builder
+		if err := r.WriteText(&text, false, 100, false); err != nil || !strings.Contains(text.String(), "leaked goroutines by the function that they began in\n            24  main.deep\n") {
+			t.Errorf("%v\n%s", err, &text)
+		}
+	}
+}
+
 func TestReadReport(t *testing.T) {
 	dir := t.TempDir()
 	for text, want := range map[string]string{"{}": "is no report; write one with", "heap": "is no report", `{"version": 99, "lines": [{}]}`: "by a later version"} {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package rss
+package process
 
 import (
 	"encoding/hex"
@@ -12,14 +12,15 @@ import (
 	"strings"
 )
 
-// A socket is one that listens at a TCP port.
-type socket struct {
-	at    netip.AddrPort
+// A Socket is one that listens at a TCP port.
+type Socket struct {
+	At    netip.AddrPort
 	inode string
 }
 
-// socketsOf reads the listening sockets of the network namespace that the folder DIR/net shows, where DIR is /proc/PID or /proc/self.
-func socketsOf(dir string) (list []socket) {
+// Sockets reads the listening sockets of the network namespace of a process, whose folder is /proc/PID. There are none on systems
+// without /proc.
+func Sockets(dir string) (list []Socket) {
 	for _, file := range []string{"tcp", "tcp6"} {
 		data, err := os.ReadFile(filepath.Join(dir, "net", file))
 		if err != nil {
@@ -32,7 +33,7 @@ func socketsOf(dir string) (list []socket) {
 				continue
 			}
 			if at, ok := addressOf(f[local]); ok {
-				list = append(list, socket{at, f[inode]})
+				list = append(list, Socket{at, f[inode]})
 			}
 		}
 	}
@@ -55,9 +56,9 @@ func addressOf(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(n)), ok
 }
 
-// holds reports which of the sockets a process has open.
-func (p *process) holds(sockets []socket) (list []socket) {
-	files, _ := filepath.Glob(p.path("fd/*"))
+// Holds reports which of the sockets a process has open, whose folder is /proc/PID.
+func Holds(dir string, sockets []Socket) (list []Socket) {
+	files, _ := filepath.Glob(filepath.Join(dir, "fd", "*"))
 	for _, file := range files {
 		name, err := os.Readlink(file)
 		if err != nil || !strings.HasPrefix(name, "socket:[") {
@@ -70,26 +71,4 @@ func (p *process) holds(sockets []socket) (list []socket) {
 		}
 	}
 	return list
-}
-
-// ownerOf finds the process that listens at a port of this machine, 0 if there is none or it belongs to another user.
-func ownerOf(proc string, port uint16) int {
-	var at []socket
-	for _, s := range socketsOf(filepath.Join(proc, "self")) {
-		if s.at.Port() == port {
-			at = append(at, s)
-		}
-	}
-	if len(at) == 0 {
-		return 0
-	}
-	entries, _ := os.ReadDir(proc)
-	for _, entry := range entries {
-		if pid, err := strconv.Atoi(entry.Name()); err == nil {
-			if p := (&process{proc, pid}); len(p.holds(at)) > 0 {
-				return pid
-			}
-		}
-	}
-	return 0
 }
