@@ -218,7 +218,7 @@ func inGroup(group []mapping, kinds []kind) {
 		}
 	}
 	for i := range group {
-		if reserved(i) || kinds[i] != kindUnknown {
+		if reserved(i) || kinds[i] != kindUnknown || group[i].rss > sureRuntime { // the kernel may have put memory of C there
 			continue
 		}
 		near := func(j int) bool { return reserved(j) && group[j].size() >= summaryPart && group[j].size() < regionTail }

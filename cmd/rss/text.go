@@ -97,6 +97,9 @@ func (g *Group) text() string {
 	if g.Rest != 0 {
 		s += " + rest " + mib(g.Rest)
 	}
+	if g.Swap > 0 {
+		s += "; swap " + mib(g.Swap)
+	}
 	if g.Above {
 		s += fmt.Sprintf("; this is the group %s above the process's own, which is not visible here", g.Path)
 	}
