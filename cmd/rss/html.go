@@ -78,7 +78,7 @@ func WriteHTML(out io.Writer, reports []*Report) error {
 // plotOf draws the lines of reports in the order of their times. Memory that was counted and is not there is taken off the lines of the
 // heap, from the first on, so that the areas add up to RSS.
 func plotOf(reports []*Report) *plot {
-	p := &plot{Width: 900, Height: 420, Left: 80, Right: 880, Top: 20, Bottom: 370, Label: 392, Tick: 72}
+	p := &plot{Width: 900, Height: 420, Left: 80, Right: 850, Top: 20, Bottom: 370, Label: 392, Tick: 72}
 	first, last := reports[0].Time, reports[len(reports)-1].Time
 	whole, high := last.Sub(first).Seconds(), int64(1)
 	keys, names := []string{}, map[string]string{}
