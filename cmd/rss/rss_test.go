@@ -54,7 +54,8 @@ func readFile(t *testing.T, name string) string {
 	return string(data)
 }
 
-// TestLayout: smaps of one program, recorded without names, and with those that Go 1.27 and freehold give their memory.
+// TestLayout: smaps of one program, as recorded on a kernel without names, and with the names added that Go 1.27 and freehold give their
+// memory, which other kernels show.
 func TestLayout(t *testing.T) {
 	for _, file := range []string{"smaps-named.txt", "smaps-unnamed.txt"} {
 		list, err := parseSmaps([]byte(readFile(t, "testdata/"+file)))
@@ -116,7 +117,8 @@ func TestDivide(t *testing.T) {
 	}
 }
 
-// Recorded: version 2 from a pod on Linux 6.1, version 1 from a machine with Linux 6.18.
+// The fields of version 2 are those of Linux 6.1, by its documentation; those of version 1 were recorded on Linux 6.18. The figures are
+// made so that each field is another number, and both versions have the same account.
 const (
 	statV2 = "anon 2041577472\nfile 471859200\nkernel 42991616\nkernel_stack 1654784\npagetables 6221824\nsec_pagetables 0\npercpu 14400\nsock 4096\nvmalloc 8192\nshmem 1048576\nzswap 0\nzswapped 0\nfile_mapped 62914560\nfile_dirty 135168\nfile_writeback 0\nswapcached 0\nanon_thp 0\nfile_thp 0\nshmem_thp 0\ninactive_anon 2042626048\nactive_anon 0\ninactive_file 367001600\nactive_file 103809024\nunevictable 0\nslab_reclaimable 28311552\nslab_unreclaimable 6777216\nslab 35088768\n"
 	statV1 = "cache 16343040\nrss 9199616\nrss_huge 0\nshmem 8998912\nmapped_file 7585792\ndirty 114688\nwriteback 0\nswap 0\npgpgin 307329\ninactive_anon 0\nactive_anon 1531904\ninactive_file 352256\nactive_file 6991872\nunevictable 16666624\nhierarchical_memory_limit 4294967296\ntotal_cache 471859200\ntotal_rss 2041577472\ntotal_rss_huge 0\ntotal_shmem 1048576\ntotal_mapped_file 51900416\ntotal_swap 4096\ntotal_inactive_file 367001600\ntotal_active_file 103809024\n"
