@@ -27,55 +27,45 @@ func (r *Report) WriteJSON(out io.Writer) error {
 // A writer prints reports for people.
 type writer struct {
 	terminal.Painter
-	out   io.Writer
-	width int
-	err   error
+	terminal.Lines
 }
 
 // WriteText writes the verdict and the tables, with colours or without, in lines of at most width
 // columns where words can be broken.
 func (r *Report) WriteText(out io.Writer, colours bool, width int) error {
-	w := &writer{Painter: terminal.Painter{On: colours}, out: out, width: width}
-	w.wrapped(w.Bold(r.Verdict))
-	w.wrapped("A: " + r.A)
-	w.wrapped("B: " + r.B)
-	w.wrapped(r.Environment)
+	w := &writer{terminal.Painter{On: colours}, terminal.Lines{Out: out, Width: width, Verb: "compare"}}
+	w.Wrapped(w.Bold(r.Verdict))
+	w.Wrapped("A: " + r.A)
+	w.Wrapped("B: " + r.B)
+	w.Wrapped(r.Environment)
 	for i := range r.Comparisons {
 		w.comparison(&r.Comparisons[i], r, len(r.Comparisons) > 1)
 	}
 	for _, note := range r.Notes {
-		w.wrapped("Note: " + note + ".")
+		w.Wrapped("Note: " + note + ".")
 	}
 	if slices.ContainsFunc(r.Comparisons, func(c Comparison) bool { return c.Measure(MeasureGCCPU) != nil }) && r.Kind != KindServers {
-		w.wrapped("The collector's CPU comes from its trace, which counts elapsed time on each P: on a busy machine it is too high.")
+		w.Wrapped("The collector's CPU comes from its trace, which counts elapsed time on each P: on a busy machine it is too high.")
 	}
 	if r.Interrupted {
-		w.wrapped(w.Paint(text.FgYellow, "Interrupted: the figures are of the runs until then."))
+		w.Wrapped(w.Paint(text.FgYellow, "Interrupted: the figures are of the runs until then."))
 	}
-	return w.err
+	return w.Err
 }
-
-func (w *writer) line(s string) {
-	if _, err := fmt.Fprintln(w.out, terminal.TrimLines(s)); err != nil && w.err == nil {
-		w.err = fmt.Errorf("compare: write the report: %w", err)
-	}
-}
-
-func (w *writer) wrapped(s string) { w.line(text.WrapSoft(s, w.width)) }
 
 func (w *writer) comparison(c *Comparison, r *Report, several bool) {
-	w.line("")
+	w.Line("")
 	if c.Name != "" {
-		w.line(w.Bold(c.Name))
+		w.Line(w.Bold(c.Name))
 	}
 	if several {
-		w.wrapped(c.Verdict)
+		w.Wrapped(c.Verdict)
 	}
 	if len(c.Measures) > 0 {
-		w.line(w.table(c, r))
+		w.Line(w.table(c, r))
 		for i := range c.Measures {
 			if m := &c.Measures[i]; m.crossed() {
-				w.wrapped("A and B are medians over the runs, and B / A is estimated from pairs of runs. If the runs scatter, the two can point in different directions (" +
+				w.Wrapped("A and B are medians over the runs, and B / A is estimated from pairs of runs. If the runs scatter, the two can point in different directions (" +
 					kindOf(m.Name).label + ").")
 				break
 			}
@@ -85,7 +75,7 @@ func (w *writer) comparison(c *Comparison, r *Report, several bool) {
 		w.prediction(c.Prediction)
 	}
 	for _, note := range c.Notes {
-		w.wrapped("Note: " + note + ".")
+		w.Wrapped("Note: " + note + ".")
 	}
 }
 
@@ -160,10 +150,10 @@ func (w *writer) widthText(m *Measure, precision float64) string {
 
 // prediction writes the doctor's gain beside the measured one.
 func (w *writer) prediction(p *Prediction) {
-	w.line("")
-	w.wrapped(fmt.Sprintf("%s %s, %s", w.Bold("The doctor's prediction:"), p.Finding, p.Title))
+	w.Line("")
+	w.Wrapped(fmt.Sprintf("%s %s, %s", w.Bold("The doctor's prediction:"), p.Finding, p.Title))
 	if p.Measured == nil {
-		w.wrapped("  There is no ratio of CPU times to compare it with.")
+		w.Wrapped("  There is no ratio of CPU times to compare it with.")
 		return
 	}
 	tw := terminal.NewTable()
@@ -188,5 +178,5 @@ func (w *writer) prediction(p *Prediction) {
 		}
 		tw.AppendRow(table.Row{row.label, terminal.PercentError(row.gain, p.Error), measured, mark})
 	}
-	w.line(tw.Render())
+	w.Line(tw.Render())
 }

@@ -3,6 +3,7 @@
 package evidence
 
 import (
+	"bytes"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,6 +16,8 @@ type MemStats struct {
 	Pauses []float64
 	// MaxRSS is the largest resident set so far in bytes.
 	MaxRSS float64
+	// Values are the figures by the names of runtime.MemStats's fields, such as HeapAlloc or StackSys.
+	Values map[string]float64
 }
 
 // Lines at the end of the heap profile's text form: "# PauseNs = [13000 0 0 ...]", "# MaxRSS =
@@ -22,10 +25,23 @@ type MemStats struct {
 var (
 	pauseLine  = regexp.MustCompile(`(?m)^# PauseNs = \[([0-9 ]*)\]`)
 	maxRSSLine = regexp.MustCompile(`(?m)^# MaxRSS = ([0-9]+)`)
+	// valueLine is a line such as "# NextGC = 4194304", or "# Stack = 65536 / 98304" with StackInuse and StackSys.
+	valueLine = regexp.MustCompile(`(?m)^# (\w+) = ([0-9]+)(?: / ([0-9]+))?\r?$`)
 )
 
 // ReadMemStats reads the answer of /debug/pprof/heap?debug=1.
 func ReadMemStats(text []byte) (m MemStats) {
+	m.Values = map[string]float64{}
+	for _, match := range valueLine.FindAllSubmatch(text[max(bytes.LastIndex(text, []byte("# runtime.MemStats")), 0):], -1) {
+		name := string(match[1])
+		value, _ := strconv.ParseFloat(string(match[2]), 64) // digits alone
+		if len(match[3]) == 0 {
+			m.Values[name] = value
+			continue
+		}
+		m.Values[name+"Inuse"] = value
+		m.Values[name+"Sys"], _ = strconv.ParseFloat(string(match[3]), 64)
+	}
 	if match := maxRSSLine.FindSubmatch(text); match != nil {
 		m.MaxRSS, _ = strconv.ParseFloat(string(match[1]), 64) // digits alone, so at worst too many of them
 	}

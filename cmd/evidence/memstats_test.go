@@ -35,6 +35,10 @@ func TestReadMemStats(t *testing.T) {
 	if m := ReadMemStats([]byte(text)); m.MaxRSS != 1234 || !slices.Equal(m.Pauses, []float64{13e-6, 2e-6, 0}) {
 		t.Errorf("%+v", m)
 	}
+	const figures = "1: 2 [3: 4] @ 0x1\n# HeapAlloc = 1\n# runtime.MemStats\n# HeapAlloc = 98304\n# Stack = 65536 / 98304\r\n# GCCPUFraction = 0.5\n"
+	if v := ReadMemStats([]byte(figures)).Values; v["HeapAlloc"] != 98304 || v["StackInuse"] != 65536 || v["StackSys"] != 98304 || len(v) != 3 {
+		t.Errorf("%v", v)
+	}
 	if m := ReadMemStats([]byte("# PauseNs = nothing")); m.MaxRSS != 0 || m.Pauses != nil {
 		t.Errorf("of other text: %+v", m)
 	}

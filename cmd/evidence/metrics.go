@@ -71,6 +71,8 @@ const (
 	MetricUptime = "/freehold/uptime:seconds"
 	// MetricProcessCPU is the CPU time of the process, user and system.
 	MetricProcessCPU = "/freehold/process/cpu:seconds"
+	// MetricRSS is the resident set of the process.
+	MetricRSS = "/freehold/process/rss:bytes"
 	// MetricGCFraction is MemStats.GCCPUFraction: the collector's share of the CPU time that was
 	// available since the program's start.
 	MetricGCFraction = "/freehold/gc/cpu:fraction"

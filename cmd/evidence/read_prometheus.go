@@ -9,7 +9,7 @@ var prometheusMetrics = map[string]string{
 	"go_memstats_heap_objects": MetricHeapObjects, "go_memstats_next_gc_bytes": MetricHeapGoal, "go_memstats_stack_inuse_bytes": MetricStackBytes,
 	"go_memstats_sys_bytes": MetricTotalMemory, "go_memstats_heap_released_bytes": MetricReleased, "go_gc_duration_seconds_count": MetricCyclesTotal,
 	"go_gc_gogc_percent": MetricGOGC, "go_gc_gomemlimit_bytes": MetricMemoryLimit, "go_sched_gomaxprocs_threads": MetricProcs, "go_goroutines": MetricGoroutines,
-	"process_cpu_seconds_total": MetricProcessCPU,
+	"process_cpu_seconds_total": MetricProcessCPU, "go_gc_heap_live_bytes": MetricLiveHeap, "process_resident_memory_bytes": MetricRSS,
 }
 
 // metricsOfPrometheus reads the values that the Go client exports. A metric with labels is of

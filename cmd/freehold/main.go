@@ -3,6 +3,8 @@
 // Command freehold measures what memory costs on this machine.
 //
 //	freehold doctor   the collector's cost in a program, the lines that cause it, and the CPU that a change saves
+//	freehold sweep    what each setting of GOGC and GOMEMLIMIT costs, measured
+//	freehold rss      where the resident memory of a running program is
 //	freehold compare  whether a change made a program cheaper, with the interval of the ratio
 //	freehold bench    the field's classic measurements, quick; -full for figures that count
 //	freehold env      the machine's memory facilities
@@ -44,7 +46,7 @@ func newCommand(program []string) *cli.Command {
 		Name:                  "freehold",
 		Usage:                 "memory that the garbage collector neither scans nor waits for: what it costs and what it saves",
 		Version:               version(),
-		Commands:              []*cli.Command{doctorCommand(program), sweepCommand(program), compareCommand(), benchCommand(), envCommand(), sortCommand(version()), cache.Command(version())},
+		Commands:              []*cli.Command{doctorCommand(program), sweepCommand(program), rssCommand(), compareCommand(), benchCommand(), envCommand(), sortCommand(version()), cache.Command(version())},
 		EnableShellCompletion: true,
 		ConfigureShellCompletionCommand: func(c *cli.Command) {
 			c.Hidden, c.Usage = false, "print the completion script for bash, zsh, fish or pwsh"
@@ -84,5 +86,5 @@ func unknownCommand(c *cli.Command, name string) error {
 	if near := cli.SuggestCommand(c.Commands, name); near != "" && near != "h" {
 		text += fmt.Sprintf("; did you mean %s?", near)
 	}
-	return cli.Exit(text+" The commands are doctor, compare, bench, env, sort and cache.", exitUnknown)
+	return cli.Exit(text+" The commands are doctor, sweep, rss, compare, bench, env, sort and cache.", exitUnknown)
 }

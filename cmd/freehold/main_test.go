@@ -170,6 +170,19 @@ func TestDoctorFlagsDocumented(t *testing.T) {
 	}
 }
 
+// Each flag of rss has a row on its page.
+func TestRSSFlagsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/rss.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range rssCommand().Flags {
+		if name := "`-" + f.Names()[0]; !strings.Contains(string(page), name) {
+			t.Errorf("docs/rss.md does not have -%s", f.Names()[0])
+		}
+	}
+}
+
 // Each flag of cache serve has a row on its page.
 func TestCacheFlagsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/cache-command.md")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process ends programs together with the processes that they started.
+// Package process ends programs together with the processes that they started, and says where
+// processes listen.
 //
 // On Unix that takes a process group. On other systems the functions reach the program alone.
 package process

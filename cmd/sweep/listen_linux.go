@@ -9,24 +9,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/process"
 )
 
 // groupListens reports whether a process of the group listens at a TCP port.
 func groupListens(group int) (bool, error) {
-	listening := map[string]bool{} // by the names of sockets
-	for _, file := range []string{"tcp", "tcp6"} {
-		data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(group), "net", file))
-		if err != nil {
-			continue // it has ended, or there is no IPv6
-		}
-		for line := range strings.Lines(string(data)) {
-			const state, inode, listen = 3, 9, "0A"
-			if f := strings.Fields(line); len(f) > inode && f[state] == listen {
-				listening["socket:["+f[inode]+"]"] = true
-			}
-		}
-	}
-	if len(listening) == 0 {
+	sockets := process.Sockets(filepath.Join("/proc", strconv.Itoa(group)))
+	if len(sockets) == 0 {
 		return false, nil
 	}
 	all, err := os.ReadDir("/proc")
@@ -34,14 +24,8 @@ func groupListens(group int) (bool, error) {
 		return false, fmt.Errorf("sweep: %w", err)
 	}
 	for _, entry := range all {
-		if groupOf(entry.Name()) != group {
-			continue
-		}
-		files, _ := filepath.Glob(filepath.Join("/proc", entry.Name(), "fd", "*"))
-		for _, file := range files {
-			if name, err := os.Readlink(file); err == nil && listening[name] {
-				return true, nil
-			}
+		if groupOf(entry.Name()) == group && len(process.Holds(filepath.Join("/proc", entry.Name()), sockets)) > 0 {
+			return true, nil
 		}
 	}
 	return false, nil

@@ -16,30 +16,30 @@ import (
 // can be broken.
 func (r *Report) WriteText(out io.Writer, colours bool, width int) error {
 	p := terminal.Painter{On: colours}
-	w := &lines{out: out, width: width}
-	w.wrapped(p.Bold(r.Verdict))
-	w.wrapped(r.Command)
-	w.wrapped(fmt.Sprintf("%s · %d rounds", r.Environment, r.Rounds))
-	w.line("")
-	w.line(r.table(p))
+	w := &terminal.Lines{Out: out, Width: width, Verb: "sweep"}
+	w.Wrapped(p.Bold(r.Verdict))
+	w.Wrapped(r.Command)
+	w.Wrapped(fmt.Sprintf("%s · %d rounds", r.Environment, r.Rounds))
+	w.Line("")
+	w.Line(r.table(p))
 	if r.dimmed() {
-		w.wrapped("– takes more CPU time than another row and no less memory, or more memory and no less CPU time.")
+		w.Wrapped("– takes more CPU time than another row and no less memory, or more memory and no less CPU time.")
 	}
 	if len(r.Paste) > 0 {
-		w.line("")
+		w.Line("")
 		for _, line := range r.Paste {
-			w.line(fmt.Sprintf("  %-10s  %s", line[0], line[1]))
+			w.Line(fmt.Sprintf("  %-10s  %s", line[0], line[1]))
 		}
 	}
 	for _, note := range r.Notes {
 		if note != r.Verdict {
-			w.wrapped("Note: " + note + ".")
+			w.Wrapped("Note: " + note + ".")
 		}
 	}
 	if r.Interrupted {
-		w.wrapped(p.Paint(text.FgYellow, "Interrupted: the figures are of the rounds until then."))
+		w.Wrapped(p.Paint(text.FgYellow, "Interrupted: the figures are of the rounds until then."))
 	}
-	return w.err
+	return w.Err
 }
 
 // table has a line for each setting.
@@ -102,18 +102,3 @@ func (r Ratio) interval() string {
 	}
 	return terminal.Interval(r.Low, r.High)
 }
-
-// lines writes lines and keeps the first error.
-type lines struct {
-	out   io.Writer
-	width int
-	err   error
-}
-
-func (w *lines) line(s string) {
-	if _, err := fmt.Fprintln(w.out, terminal.TrimLines(s)); err != nil && w.err == nil {
-		w.err = fmt.Errorf("sweep: write the report: %w", err)
-	}
-}
-
-func (w *lines) wrapped(s string) { w.line(text.WrapSoft(s, w.width)) }

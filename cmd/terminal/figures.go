@@ -199,3 +199,35 @@ func Elapsed(d time.Duration) string {
 	}
 	return fmt.Sprintf("%.0f s", d.Seconds())
 }
+
+// MiBParts writes a total and its parts in MiB, rounded so that the written parts add up to the
+// written total: 2,048 with the thousands set apart, and with one decimal below 100.
+func MiBParts(total float64, parts []float64) (string, []string) {
+	decimals := 0
+	if math.Abs(total) < 100<<20 {
+		decimals = 1
+	}
+	unit := math.Pow10(decimals) / (1 << 20)
+	texts := make([]string, len(parts))
+	sum, written := 0.0, 0.0
+	for i, p := range parts {
+		sum += p
+		v := math.Round(sum*unit) - written // what rounding left so far goes to the next part
+		written += v
+		texts[i] = thousands(v, decimals)
+	}
+	return thousands(math.Round(total*unit), decimals), texts
+}
+
+// thousands writes v·10^-decimals with commas between thousands.
+func thousands(v float64, decimals int) string {
+	s := strconv.FormatFloat(math.Abs(v)/math.Pow10(decimals), 'f', decimals, 64)
+	whole, _, _ := strings.Cut(s, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	if v < 0 {
+		s = "-" + s
+	}
+	return s
+}

@@ -89,3 +89,24 @@ func TestQuantile(t *testing.T) {
 		t.Error("there is a median of nothing")
 	}
 }
+
+// TestMiBParts: written parts add up to the written total, although each is rounded.
+func TestMiBParts(t *testing.T) {
+	const mib = 1 << 20
+	for _, c := range []struct {
+		parts []float64
+		want  string
+	}{
+		{[]float64{0.04 * mib, 0.04 * mib, 0.04 * mib}, "0.1 = 0.0 0.1 0.0"}, {[]float64{1.5 * mib, -0.5 * mib}, "1.0 = 1.5 -0.5"},
+		{[]float64{1000.4 * mib, 1000.4 * mib, 47.2 * mib}, "2,048 = 1,000 1,001 47"}, {[]float64{5000 * mib, -1234.6 * mib, 0}, "3,765 = 5,000 -1,235 0"}, {nil, "0.0 ="},
+	} {
+		total := 0.0
+		for _, p := range c.parts {
+			total += p
+		}
+		whole, parts := MiBParts(total, c.parts)
+		if got := strings.Join(append([]string{whole, "="}, parts...), " "); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
