@@ -282,7 +282,9 @@ func (s *slot) start(b *bin) {
 
 // checkOut makes group g the slot's, with its free blocks and the blocks of more, if it has free
 // blocks then and its word is still v. The slot, which is empty, is written first, so that a
-// goroutine that reads the holder in the word finds the mask, too. Where a free checks the group
+// goroutine that reads the holder in the word finds the mask, too: P1 checks out, and P2, which frees
+// a block of the group a second time, reads the word after P1's swap. It looks into P1's slot, and
+// finds the bit there. In the other order it could find the slot's old mask, without the bit. Where a free checks the group
 // out, and not an allocation, free blocks on idle pages stay in the word, and with them the group's
 // others: retake moves them if they are needed.
 func (s *slot) checkOut(h *heap, sp *span, g uint32, v uint64, more uint32, holder int) bool {
@@ -496,7 +498,9 @@ func (h *heap) isFree(sp *span, i uint32) bool {
 // with noCache and then stops the world once. A goroutine that loaded the cache before is pinned,
 // so the world does not stop until it has finished (GC-3). With the fallback of percpu it is marked
 // busy instead, and flushPs skips its P. A goroutine that loads noCache takes the slow path and
-// waits in makeCache for the flush to end.
+// waits in makeCache for the flush to end. One interleaving: G1 is pinned to P1, has loaded its cache
+// and is about to store a mask. flushPs stores noCache and asks for the world to stop, which waits for
+// G1's store and unpin. G2 runs on P1 next, loads noCache and waits. Now only flushPs has the cache.
 func (h *heap) flushPs() {
 	h.flushMu.Lock()
 	defer h.flushMu.Unlock()

@@ -13,6 +13,12 @@ import (
 	"github.com/freehold-go/freehold/internal/vmem"
 )
 
+// A group's word is where goroutines meet. One interleaving: P1 holds the group and P2 frees block 5
+// of it. P2 reads the word, with P1 in it, and P1's mask, in which bit 5 is not set: no second free.
+// P2 swaps the word for one with bit 5. If P1 has checked the group in since P2 read the word, its
+// version has changed, the swap fails, and P2 begins again: now no one has the group. If the swap
+// came first, P1's own swap fails, and it checks in with bit 5.
+
 // checkIn returns bits and the group. The result is the bits that are free now, and those of them
 // that were free in the word already, because two goroutines freed the block at the same moment.
 func checkIn(w uintptr, mask uint32) (free, twice uint32) {
@@ -26,7 +32,11 @@ func checkIn(w uintptr, mask uint32) (free, twice uint32) {
 	}
 }
 
-// lockGroup makes the purger the holder if there is none, and returns the free bits, which stay.
+// lockGroup makes the purger the holder if there is none, and returns the free bits, which stay. One
+// interleaving: the purge locks a group whose blocks are all free and asks the system for its pages.
+// Meanwhile P1 looks for a block: it finds a holder in the word and goes on to the next group. P2
+// frees a stale pointer into it: the bit is set in the word, so that is a second free. Nobody can
+// have a block there until unlockGroup.
 func lockGroup(w uintptr) (uint32, bool) {
 	for {
 		v := unsafex.Load64(w)
