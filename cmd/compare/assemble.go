@@ -3,11 +3,10 @@
 package compare
 
 import (
-	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 
+	"github.com/freehold-go/freehold/cmd/compare/child"
 	"github.com/freehold-go/freehold/cmd/compare/pairs"
 	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/terminal"
@@ -15,7 +14,7 @@ import (
 
 func newReport(o *Options, contests []*contest, notes []string, finding *chosen, interrupted bool) *Report {
 	r := &Report{
-		Version: ReportVersion, Kind: o.kind(), A: o.A, B: o.B, Environment: environment(), Confidence: o.confidence(), Precision: o.Precision,
+		Version: ReportVersion, Kind: o.kind(), A: o.A, B: o.B, Environment: child.Machine(), Confidence: o.confidence(), Precision: o.Precision,
 		Interrupted: interrupted, Comparisons: []Comparison{}, Notes: append([]string{}, notes...),
 	}
 	if r.Kind == KindVersions {
@@ -29,11 +28,6 @@ func newReport(o *Options, contests []*contest, notes []string, finding *chosen,
 	}
 	r.Verdict = r.verdict()
 	return r
-}
-
-// environment is one line about the machine and versions that the figures depend on.
-func environment() string {
-	return fmt.Sprintf("%s/%s · %d CPUs · GOMAXPROCS=%d", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }
 
 func (c *contest) comparison(o *Options, finding *chosen) Comparison {

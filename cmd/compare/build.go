@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/freehold-go/freehold/cmd/compare/child"
 )
 
 // A workshop makes test binaries in a folder. close removes the folder and all in it.
@@ -44,7 +46,7 @@ func (w *workshop) binary(ctx context.Context, i int, what string, o *Options) (
 		return &testBinary{name: name, file: file}, nil
 	}
 	o.progress(fmt.Sprintf("%s: building the tests of %s", name, what))
-	dir, err := goOutput(ctx, "", "list", "-f", "{{.Dir}}", "--", what)
+	dir, err := child.GoOutput(ctx, "", nil, "list", "-f", "{{.Dir}}", "--", what)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %q is neither a test binary nor a package: %w", name, what, err)
 	}

@@ -102,7 +102,7 @@ func (o *Options) prepare() error {
 		o.Window = DefaultWindow
 	}
 	switch {
-	case strings.TrimSpace(o.A) == "" || strings.TrimSpace(o.B) == "" && !o.Versions.any():
+	case strings.TrimSpace(o.A) == "" || strings.TrimSpace(o.B) == "" && !o.Versions.Any():
 		return errors.New("compare: A and B must not be empty")
 	case o.Budget < 0 || o.Count < 0:
 		return errors.New("compare: -budget and -count must not be negative")
@@ -127,7 +127,7 @@ func (o *Options) checkKind() error {
 		return fmt.Errorf("compare: -bench: %w", err)
 	}
 	a, b := isAddress(o.A), isAddress(o.B)
-	if o.Versions.any() {
+	if o.Versions.Any() {
 		if o.Package != "" || a || strings.TrimSpace(o.B) != "" {
 			return errors.New("compare: -go, -with and -env build both sides from one package or command, and compare neither revisions nor servers")
 		}
@@ -164,7 +164,7 @@ func (o *Options) confidence() float64 {
 // kind is the kind of A and B.
 func (o *Options) kind() string {
 	switch {
-	case o.Versions.any():
+	case o.Versions.Any():
 		return KindVersions
 	case o.Package != "":
 		return KindRevisions

@@ -3,7 +3,6 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -15,14 +14,7 @@ import (
 )
 
 // WriteJSON writes the report as one indented JSON object.
-func (r *Report) WriteJSON(out io.Writer) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(r); err != nil {
-		return fmt.Errorf("compare: write JSON: %w", err)
-	}
-	return nil
-}
+func (r *Report) WriteJSON(out io.Writer) error { return terminal.WriteJSON(out, "compare", r) }
 
 // A writer prints reports for people.
 type writer struct {

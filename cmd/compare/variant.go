@@ -3,14 +3,12 @@
 package compare
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"go/version"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -223,7 +221,7 @@ func differences(a, b map[string]moduleUse) []string {
 
 // goCommand runs the go command as v does.
 func (v *variant) goCommand(ctx context.Context, args ...string) (string, error) {
-	return goOutputIn(ctx, v.dir, v.env, args...)
+	return child.GoOutput(ctx, v.dir, v.env, args...)
 }
 
 // run is the environment in which v's program runs: that of its build, without what only the go command reads.
@@ -231,33 +229,4 @@ func (v *variant) run() []string {
 	return slices.DeleteFunc(slices.Clone(v.env), func(e string) bool {
 		return strings.HasPrefix(e, "GOTOOLCHAIN=") || strings.HasPrefix(e, "GOWORK=")
 	})
-}
-
-// goOutput runs the go command in a folder. Its error holds the go command's message.
-func goOutput(ctx context.Context, dir string, args ...string) (string, error) {
-	return goOutputIn(ctx, dir, nil, args...)
-}
-
-// goOutputIn is goOutput with more variables in the environment.
-func goOutputIn(ctx context.Context, dir string, env []string, args ...string) (string, error) {
-	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = dir
-	if len(env) > 0 {
-		cmd.Env = append(os.Environ(), env...)
-	}
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return "", errors.New("there is no go command in PATH")
-		}
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		if said := strings.TrimSpace(stderr.String()); said != "" && !strings.Contains(said, "\n") {
-			return "", errors.New(said)
-		}
-		return "", fmt.Errorf("%w%s", err, child.Tail(stderr.Bytes(), stdout.Bytes()))
-	}
-	return strings.TrimSpace(stdout.String()), nil
 }

@@ -50,7 +50,7 @@ func (w *workshop) variants(ctx context.Context, pkg, dir string, o *Options) (b
 // versionContests prepares the contests of one program in two versions.
 func (w *workshop) versionContests(ctx context.Context, o *Options) ([]*contest, []string, error) {
 	if o.Bench != "" {
-		dir, err := goOutput(ctx, "", "list", "-f", "{{.Dir}}", "--", o.A)
+		dir, err := child.GoOutput(ctx, "", nil, "list", "-f", "{{.Dir}}", "--", o.A)
 		if err != nil {
 			return nil, nil, fmt.Errorf("compare: %q is no package: %w", o.A, err)
 		}
@@ -74,7 +74,7 @@ func (w *workshop) versionContests(ctx context.Context, o *Options) ([]*contest,
 	if err != nil {
 		return nil, nil, fmt.Errorf("compare: %q: %w", o.A, err)
 	}
-	name, err := goOutput(ctx, "", "list", "-f", "{{.Name}}", "--", args[0])
+	name, err := child.GoOutput(ctx, "", nil, "list", "-f", "{{.Name}}", "--", args[0])
 	isMain := err == nil && name == "main"
 	if !isMain && (len(o.Go) > 0 || o.With != "") {
 		return nil, nil, fmt.Errorf("compare: %q is no main package; -go and -with build what they compare: name a package such as ./cmd/program, or with -bench one that has benchmarks", args[0])

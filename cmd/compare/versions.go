@@ -28,8 +28,8 @@ type Versions struct {
 	Env []string
 }
 
-// any reports whether the sides are made from one program.
-func (v *Versions) any() bool { return len(v.Go) > 0 || v.With != "" || len(v.Env) > 0 || v.GoLine }
+// Any reports whether the sides are made from one program.
+func (v *Versions) Any() bool { return len(v.Go) > 0 || v.With != "" || len(v.Env) > 0 || v.GoLine }
 
 // check refuses versions that make no sense.
 func (v *Versions) check() error {

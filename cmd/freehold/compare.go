@@ -65,8 +65,7 @@ func runCompare(ctx context.Context, c *cli.Command) error {
 	if list := c.String("go"); list != "" {
 		versions.Go = strings.Split(list, ",")
 	}
-	one := len(versions.Go) > 0 || versions.With != "" || len(versions.Env) > 0 || versions.GoLine
-	switch n := c.Args().Len(); {
+	switch n, one := c.Args().Len(), versions.Any(); {
 	case one && n != 1:
 		return fmt.Errorf("compare: -go, -with and -env build both sides from one program, but got %d arguments; a program with arguments stands in quotes", n)
 	case !one && n != 2:

@@ -10,13 +10,13 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/freehold-go/freehold/cmd/debugport"
 	"github.com/freehold-go/freehold/cmd/doctor"
 	"github.com/freehold-go/freehold/cmd/doctor/collect"
 	"github.com/freehold-go/freehold/cmd/doctor/render"
@@ -36,7 +36,7 @@ func doctorCommand(program []string) *cli.Command {
 		Description: "Inputs are profiles (CPU and heap), metrics, traces and the output of go test -bench, in files or folders; the\n" +
 			"address of a running program with net/http/pprof; with -bench a package; after -- a command, which runs with\n" +
 			"GODEBUG=gctrace=1. All inputs must be of one program. Without inputs, the doctor profiles a sample service for ten seconds.",
-		Flags: []cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			&cli.DurationFlag{Name: "duration", Usage: "watch for `DURATION`; the default is 10s for a running program, 3s for each benchmark, and the whole run of a command"},
 			&cli.StringFlag{Name: "bench", Usage: "run the benchmarks of the given package that match `REGEXP`"},
 			&cli.StringSliceFlag{Name: "before", Usage: "compare with an earlier state: `FILE` or folder; repeat the flag for several files"},
@@ -45,16 +45,13 @@ func doctorCommand(program []string) *cli.Command {
 			&cli.StringFlag{Name: "source", Usage: "look for the program's source in `DIR`; the default is the place that the profiles name; none reads no source"},
 			&cli.StringFlag{Name: "save", Usage: "keep the collected files in `DIR`, as an input for a later call"},
 			&cli.BoolFlag{Name: "v", Usage: "print all: the CPU time by class, every finding, its evidence, code and checks, and the missing evidence"},
-			&cli.BoolFlag{Name: "insecure", Usage: "accept every certificate of the program's address"},
-			&cli.StringFlag{Name: "ca", Usage: "trust the certificate authority in the PEM `FILE` for the program's address"},
-			&cli.StringSliceFlag{Name: "header", Usage: "send `HEADER` with each request, such as 'Authorization: Bearer TOKEN'; it is never printed, and goes to no other host"},
-			&cli.DurationFlag{Name: "timeout", Value: debugport.AnswerTime, Usage: "wait `DURATION` for an answer beyond the time that it covers"},
+		}, serverFlags(), []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "print the report as one JSON object"},
 			&cli.BoolFlag{Name: "sarif", Usage: "print the findings as SARIF 2.1.0"},
 			&cli.StringFlag{Name: "html", Usage: "write one self-contained page with a flame graph to `FILE`"},
 			&cli.StringFlag{Name: "pprof", Usage: "write the CPU profile, with the collector's work charged to its causes, to `FILE`"},
 			&cli.StringFlag{Name: "fail-above", Usage: "exit with 1 if a finding's gain is above `SHARE`, such as 0.05 or 5%"},
-		},
+		}),
 		DisableSliceFlagSeparator: true, // a file's name may hold a comma
 		OnUsageError:              terminal.UsageError(exitNoIdea),
 		Action: func(ctx context.Context, c *cli.Command) error {
@@ -156,10 +153,10 @@ func examine(ctx context.Context, c *cli.Command, program []string) (after, befo
 	stderr := c.Root().ErrWriter
 	progress := terminal.NewProgress(stderr)
 	defer progress.End()
-	if c.Duration("timeout") <= 0 {
-		return nil, nil, errors.New("doctor: -timeout must be above 0; the default is 30s")
+	server, err := readServer(c, "doctor")
+	if err != nil {
+		return nil, nil, err
 	}
-	server := debugport.Options{Insecure: c.Bool("insecure"), CA: c.String("ca"), Headers: c.StringSlice("header"), Timeout: c.Duration("timeout")}
 	o := collect.Options{Server: server, Source: c.String("source"), Stdin: os.Stdin, Progress: progress.Show, Output: stderr}
 	list := c.StringSlice("before")
 	per, err := readPer(c.String("per"), len(list) > 0)

@@ -32,7 +32,7 @@ func rssCommand() *cli.Command {
 			"is split, too. No collection is forced without -gc. A REPORT is a file that -save wrote: the last one is shown, and what grew\n" +
 			"since the first.\n\n" +
 			"Exit status: 0 with an account; 2 without one, or if the process is no Go program.",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.BoolFlag{Name: "gc", Usage: "run a collection first, so that the live heap is exact"},
 			&cli.BoolFlag{Name: "creators", Usage: "count goroutines by the function that started them; the program stops while their stacks are written"},
 			&cli.BoolFlag{Name: "leaks", Usage: "find goroutines that nothing can wake, with Go 1.27 or later; runs a collection"},
@@ -45,11 +45,7 @@ func rssCommand() *cli.Command {
 			&cli.StringFlag{Name: "html", Usage: "write a page to `FILE`, too; with stacked areas if there are several reports or a watch"},
 			&cli.BoolFlag{Name: "v", Usage: "list files, sites, libraries and goroutines, too"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object in place of the text"},
-			&cli.BoolFlag{Name: "insecure", Usage: "accept every certificate of the program's address"},
-			&cli.StringFlag{Name: "ca", Usage: "trust the certificate authority in the PEM `FILE` for the program's address"},
-			&cli.StringSliceFlag{Name: "header", Usage: "send `HEADER` with each request, such as 'Authorization: Bearer TOKEN'; it is never printed"},
-			&cli.DurationFlag{Name: "timeout", Value: debugport.AnswerTime, Usage: "wait `DURATION` for an answer"},
-		},
+		}, serverFlags()...),
 		DisableSliceFlagSeparator: true, // a header may hold a comma
 		OnUsageError:              terminal.UsageError(exitNoResult),
 		Action: func(ctx context.Context, c *cli.Command) error {
@@ -196,11 +192,10 @@ func watchRSS(ctx context.Context, c *cli.Command, o rss.Options) error {
 
 // rssOptions reads the command line.
 func rssOptions(c *cli.Command) (o rss.Options, err error) {
-	if c.Duration("timeout") <= 0 {
-		return o, errors.New("rss: -timeout must be above 0; the default is 30s")
+	if o.Server, err = readServer(c, "rss"); err != nil {
+		return o, err
 	}
 	o.Collect, o.Creators, o.Leaks = c.Bool("gc"), c.Bool("creators"), c.Bool("leaks")
-	o.Server = debugport.Options{Insecure: c.Bool("insecure"), CA: c.String("ca"), Headers: c.StringSlice("header"), Timeout: c.Duration("timeout")}
 	for _, arg := range c.Args().Slice() {
 		pid, err := strconv.Atoi(arg)
 		switch {

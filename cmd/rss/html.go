@@ -3,21 +3,20 @@
 package rss
 
 import (
-	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"strings"
 
+	"github.com/freehold-go/freehold/cmd/page"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("rss").Parse(pageText))
+var pageTemplate = page.Parse("rss", pageText)
 
 // pageData is what page.html shows.
 type pageData struct {
@@ -31,14 +30,8 @@ type pageRow struct{ Class, Bytes, Share, Name, Note string }
 
 // A plot has stacked areas of memory over time, in the units of its viewBox.
 type plot struct {
-	Width, Height, Left, Right, Top, Bottom, Label, Tick int
-	Across, Up                                           []tick
-	Areas                                                []area
-}
-
-type tick struct {
-	At   int
-	Text string
+	page.Frame
+	Areas []area
 }
 
 type area struct{ Class, Name, Points string }
@@ -65,20 +58,13 @@ func WriteHTML(out io.Writer, reports []*Report) error {
 	if len(reports) > 1 {
 		data.Plot = plotOf(reports)
 	}
-	var b bytes.Buffer
-	if err := page.Execute(&b, data); err != nil {
-		return fmt.Errorf("rss: make the page: %w", err)
-	}
-	if _, err := out.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("rss: write the page: %w", err)
-	}
-	return nil
+	return page.Write(out, pageTemplate, data)
 }
 
 // plotOf draws the lines of reports in the order of their times. Memory that was counted and is not there is taken off the lines of the
 // heap, from the first on, so that the areas add up to RSS.
 func plotOf(reports []*Report) *plot {
-	p := &plot{Width: 900, Height: 420, Left: 80, Right: 850, Top: 20, Bottom: 370, Label: 392, Tick: 72}
+	p := &plot{Frame: page.Frame{Width: 900, Height: 420, Left: 80, Right: 850, Top: 20, Bottom: 370, Label: 392, Tick: 72}}
 	first, last := reports[0].Time, reports[len(reports)-1].Time
 	whole, high := last.Sub(first).Seconds(), int64(1)
 	keys, names := []string{}, map[string]string{}
@@ -123,8 +109,8 @@ func plotOf(reports []*Report) *plot {
 	}
 	for i := range 5 {
 		n := high * int64(i) / 4
-		p.Up = append(p.Up, tick{y(n), mib(n)})
-		p.Across = append(p.Across, tick{p.Left + (p.Right-p.Left)*i/4, "+" + terminal.Seconds(whole*float64(i)/4)})
+		p.Up = append(p.Up, page.Tick{At: y(n), Text: mib(n)})
+		p.Across = append(p.Across, page.Tick{At: p.Left + (p.Right-p.Left)*i/4, Text: "+" + terminal.Seconds(whole*float64(i)/4)})
 	}
 	return p
 }

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -27,14 +26,14 @@ type benchmark struct {
 func newBenchmark(ctx context.Context, o *Options, temp string) (*benchmark, error) {
 	o.progress("sweep: building the tests of " + o.Package)
 	file := filepath.Join(temp, "sweep.test")
-	dir, err := goOutput(ctx, "list", "-f", "{{.Dir}}", "--", o.Package)
+	dir, err := child.GoOutput(ctx, "", nil, "list", "-f", "{{.Dir}}", "--", o.Package)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %q is no package: %w", o.Package, err)
 	}
 	if strings.Contains(dir, "\n") {
 		return nil, fmt.Errorf("sweep: %q is more than one package; name one", o.Package)
 	}
-	if _, err := goOutput(ctx, "test", "-c", "-o", file, "--", o.Package); err != nil {
+	if _, err := child.GoOutput(ctx, "", nil, "test", "-c", "-o", file, "--", o.Package); err != nil {
 		return nil, fmt.Errorf("sweep: build the tests of %s: %w", o.Package, err)
 	}
 	p := child.Process{Name: "sweep: the benchmark", Dir: dir, Stdout: true, Args: []string{file, "-test.run=^$", "-test.bench=" + o.Bench, "-test.benchtime=1s", "-test.count=1"}}
@@ -67,15 +66,3 @@ func newBenchmark(ctx context.Context, o *Options, temp string) (*benchmark, err
 var gomaxprocs = regexp.MustCompile(`-[0-9]+$`)
 
 func (b *benchmark) command() string { return "go test -bench '" + b.name + "$'" }
-
-// goOutput runs the go command. Its error holds the go command's message.
-func goOutput(ctx context.Context, args ...string) (string, error) {
-	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("%w%s", err, child.Tail(stderr.Bytes(), out))
-	}
-	return strings.TrimSpace(string(out)), nil
-}

@@ -3,26 +3,24 @@
 package sweep
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"strings"
 
+	"github.com/freehold-go/freehold/cmd/page"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 //go:embed page.html
 var pageText string
 
-var page = template.Must(template.New("sweep").Parse(pageText))
+var pageTemplate = page.Parse("sweep", pageText)
 
 // pageData is what page.html shows.
 type pageData struct {
 	*Report
-	First Setting
 	Plot  *plot
 	Lines []pageLine
 }
@@ -31,15 +29,9 @@ type pageLine struct{ Class, Setting, CPU, Ratio, Interval, Wall, RSS, Collectio
 
 // A plot is the picture, in the units of its viewBox.
 type plot struct {
-	Width, Height, Left, Right, Top, Bottom, Label, Tick int
-	Across, Up                                           []tick
-	Points                                               []plotPoint
-	Frontier                                             string
-}
-
-type tick struct {
-	At   int
-	Text string
+	page.Frame
+	Points   []plotPoint
+	Frontier string
 }
 
 type plotPoint struct {
@@ -50,11 +42,11 @@ type plotPoint struct {
 
 // WriteHTML writes a page without scripts that stands alone.
 func (r *Report) WriteHTML(out io.Writer) error {
-	data := pageData{Report: r, First: r.first(), Plot: r.plot()}
+	data := pageData{Report: r, Plot: r.plot()}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		line := pageLine{"", row.Setting.String(), terminal.Seconds(row.CPU), row.CPURatio.text(), row.CPURatio.interval(), terminal.Seconds(row.Wall),
-			memoryText(row.PeakRSS), terminal.Count(float64(row.Collections))}
+			terminal.Bytes(row.PeakRSS), terminal.Count(float64(row.Collections))}
 		switch {
 		case i == r.Knee || i == r.Best:
 			line.Class = "chosen"
@@ -63,19 +55,12 @@ func (r *Report) WriteHTML(out io.Writer) error {
 		}
 		data.Lines = append(data.Lines, line)
 	}
-	var b bytes.Buffer
-	if err := page.Execute(&b, data); err != nil {
-		return fmt.Errorf("sweep: make the page: %w", err)
-	}
-	if _, err := out.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("sweep: write the page: %w", err)
-	}
-	return nil
+	return page.Write(out, pageTemplate, data)
 }
 
 // plot draws the rows. It is nil where memory is not known.
 func (r *Report) plot() *plot {
-	p := &plot{Width: 900, Height: 460, Left: 70, Right: 870, Top: 20, Bottom: 410, Label: 432, Tick: 62}
+	p := &plot{Frame: page.Frame{Width: 900, Height: 460, Left: 70, Right: 870, Top: 20, Bottom: 410, Label: 432, Tick: 62}}
 	lowX, highX, lowY, highY := math.Inf(1), 0.0, math.Inf(1), 0.0
 	for _, row := range r.Rows {
 		if row.PeakRSS <= 0 || row.CPURatio.Ratio <= 0 {
@@ -92,9 +77,9 @@ func (r *Report) plot() *plot {
 	y := func(v float64) int { return p.Bottom - int(float64(p.Bottom-p.Top)*(v-lowY)/(highY-lowY)) }
 	for i := range 5 {
 		v := lowX * math.Pow(highX/lowX, (float64(i)+0.5)/5)
-		p.Across = append(p.Across, tick{x(v), memoryText(v)})
+		p.Across = append(p.Across, page.Tick{At: x(v), Text: terminal.Bytes(v)})
 		v = lowY + (highY-lowY)*(float64(i)+0.5)/5
-		p.Up = append(p.Up, tick{y(v), terminal.Percent(v)})
+		p.Up = append(p.Up, page.Tick{At: y(v), Text: terminal.Percent(v)})
 	}
 	var frontier []string
 	for i := range r.Rows {

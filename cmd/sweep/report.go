@@ -3,14 +3,13 @@
 package sweep
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
 
+	"github.com/freehold-go/freehold/cmd/compare/child"
 	"github.com/freehold-go/freehold/cmd/compare/pairs"
 	"github.com/freehold-go/freehold/cmd/terminal"
 )
@@ -27,6 +26,8 @@ type Report struct {
 	// Rounds is the number of rounds that count; the ratios of each row have as many pairs.
 	Rounds      int  `json:"rounds"`
 	Interrupted bool `json:"interrupted"`
+	// Baseline is the setting that the others are compared with.
+	Baseline Setting `json:"baseline"`
 	// Rows are in the order of the peak RSS, and of the CPU time where it is equal.
 	Rows []Row `json:"rows"`
 	// Knee is the index of the row beyond which more memory saves little, and Best that of the row within the bound of memory that takes the
@@ -48,7 +49,7 @@ type Row struct {
 	CPU     float64 `json:"cpu"`
 	Wall    float64 `json:"wall"`
 	PeakRSS float64 `json:"peak_rss"`
-	// CPURatio and RSSRatio compare the row with the first setting: GOGC=100, unless settings were given.
+	// CPURatio and RSSRatio compare the row with the baseline: GOGC=100, unless settings were given.
 	CPURatio Ratio `json:"cpu_ratio"`
 	RSSRatio Ratio `json:"rss_ratio"`
 	// Collections is the number of collections of a run that the program did not ask for.
@@ -77,7 +78,7 @@ const alike = 0.01
 func newReport(o *Options, p program, rows []*row, done int, interrupted bool) *Report {
 	r := &Report{
 		Version: ReportVersion, Command: p.command(), Rounds: done, Interrupted: interrupted, Memory: o.Memory, Knee: -1, Best: -1, Notes: []string{}, Paste: [][2]string{},
-		Environment: fmt.Sprintf("%s/%s · %d CPUs · GOMAXPROCS=%d", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0)),
+		Environment: child.Machine(), Baseline: rows[0].setting,
 	}
 	for _, one := range rows {
 		first := rows[0]
@@ -194,7 +195,7 @@ func noEffect(rows []*row) string {
 	}
 	switch {
 	case most == 0 && peak > large:
-		return fmt.Sprintf("the setting does not take: no collection ran although the process took %s. The program switches the collector off (debug.SetGCPercent(-1)), or it is no Go program", memoryText(peak))
+		return fmt.Sprintf("the setting does not take: no collection ran although the process took %s. The program switches the collector off (debug.SetGCPercent(-1)), or it is no Go program", terminal.Bytes(peak))
 	case most == 0:
 		return "no collection ran under any setting: the program's heap is small, or it is no Go program; no setting changes what it costs"
 	case asked.high >= 4*asked.low && asked.low > 0 && shown.high < 1.5*shown.low:
@@ -228,38 +229,21 @@ func (r *Report) decide() {
 		r.Verdict = "the memory is not known on this system, so there is no knee"
 		return
 	case r.Memory > 0 && r.Best < 0:
-		r.Verdict = fmt.Sprintf("no setting stays within %s; the least is %s with %s", memoryText(float64(r.Memory)), memoryText(slices.Max(r.Rows[0].RSSs)), r.Rows[0].Setting)
+		r.Verdict = fmt.Sprintf("no setting stays within %s; the least is %s with %s", terminal.Bytes(float64(r.Memory)), terminal.Bytes(slices.Max(r.Rows[0].RSSs)), r.Rows[0].Setting)
 		return
 	case r.Memory > 0:
 		at = r.Best
-		r.Verdict = fmt.Sprintf("%s takes the least CPU time within %s: ", r.Rows[at].Setting, memoryText(float64(r.Memory)))
+		r.Verdict = fmt.Sprintf("%s takes the least CPU time within %s: ", r.Rows[at].Setting, terminal.Bytes(float64(r.Memory)))
 	default:
 		r.Verdict = fmt.Sprintf("%s is the knee: beyond it, twice the memory saves less than %s of the CPU time; ", r.Rows[at].Setting, terminal.Percent(worth))
 	}
 	row := &r.Rows[at]
-	r.Verdict += fmt.Sprintf("%s of the CPU time and %s of the memory of %s", terminal.Percent(row.CPURatio.Ratio), terminal.Percent(row.RSSRatio.Ratio), r.first())
+	r.Verdict += fmt.Sprintf("%s of the CPU time and %s of the memory of %s", terminal.Percent(row.CPURatio.Ratio), terminal.Percent(row.RSSRatio.Ratio), r.Baseline)
 	r.Paste = append(r.Paste, row.Setting.paste(r.Command)...)
 	if row.GOGC == "off" {
 		r.Notes = append(r.Notes, "with GOGC=off the collector runs near the limit alone: if live data come close to it, collections follow one another and take the CPU. Leave room above what the program took here, or let gctune set both")
 	}
 }
 
-// first is the setting that the others are compared with: the one whose ratio is of itself.
-func (r *Report) first() Setting {
-	for i := range r.Rows {
-		if c := r.Rows[i].CPURatio; c.Ratio == 1 && (c.Low == c.High) {
-			return r.Rows[i].Setting
-		}
-	}
-	return Setting{GOGC: "100"}
-}
-
 // WriteJSON writes the report as one indented JSON object.
-func (r *Report) WriteJSON(out io.Writer) error {
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(r); err != nil {
-		return fmt.Errorf("sweep: write JSON: %w", err)
-	}
-	return nil
-}
+func (r *Report) WriteJSON(out io.Writer) error { return terminal.WriteJSON(out, "sweep", r) }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/freehold-go/freehold/cmd/terminal"
 )
 
 // A Setting is what the environment tells Go's collector.
@@ -138,6 +136,3 @@ func ParseMemory(text string) (int64, error) {
 	}
 	return int64(n * unit), nil
 }
-
-// memoryText writes an amount of memory.
-func memoryText(bytes float64) string { return terminal.Bytes(bytes) }

@@ -5,6 +5,7 @@ package sweep
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -22,7 +23,7 @@ func (r *Report) WriteText(out io.Writer, colours bool, width int) error {
 	w.Wrapped(fmt.Sprintf("%s · %d rounds", r.Environment, r.Rounds))
 	w.Line("")
 	w.Line(r.table(p))
-	if r.dimmed() {
+	if slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Dominated }) {
 		w.Wrapped("– takes more CPU time than another row and no less memory, or more memory and no less CPU time.")
 	}
 	if len(r.Paste) > 0 {
@@ -45,7 +46,7 @@ func (r *Report) WriteText(out io.Writer, colours bool, width int) error {
 // table has a line for each setting.
 func (r *Report) table(p terminal.Painter) string {
 	tw := terminal.NewTable()
-	tw.AppendHeader(table.Row{"", "setting", "CPU time", "of " + r.first().String(), "95 % interval", "elapsed", "peak RSS", "of it", "collections"})
+	tw.AppendHeader(table.Row{"", "setting", "CPU time", "of " + r.Baseline.String(), "95 % interval", "elapsed", "peak RSS", "of it", "collections"})
 	tw.SetColumnConfigs(terminal.RightAligned(3, 4, 5, 6, 7, 8, 9))
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -61,7 +62,7 @@ func (r *Report) table(p terminal.Painter) string {
 			mark = "–"
 		}
 		cells := []string{mark, row.Setting.String(), terminal.Seconds(row.CPU), row.CPURatio.text(), row.CPURatio.interval(), terminal.Seconds(row.Wall),
-			memoryText(row.PeakRSS), row.RSSRatio.text(), terminal.Count(float64(row.Collections))}
+			terminal.Bytes(row.PeakRSS), row.RSSRatio.text(), terminal.Count(float64(row.Collections))}
 		if row.PeakRSS == 0 {
 			cells[6] = "–"
 		}
@@ -78,15 +79,6 @@ func (r *Report) table(p terminal.Painter) string {
 		tw.AppendRow(line)
 	}
 	return tw.Render()
-}
-
-func (r *Report) dimmed() bool {
-	for i := range r.Rows {
-		if r.Rows[i].Dominated {
-			return true
-		}
-	}
-	return false
 }
 
 func (r Ratio) text() string {

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -194,4 +195,9 @@ func ParseWords(line string) (env, args []string, err error) {
 		return nil, nil, errors.New("it has no command")
 	}
 	return env, args, nil
+}
+
+// Machine is one line about what figures of children depend on.
+func Machine() string {
+	return fmt.Sprintf("%s/%s · %d CPUs · GOMAXPROCS=%d", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0))
 }
