@@ -3,7 +3,7 @@
 # Go's environment for nested modules is theirs; make must not pass its own.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
-.PHONY: ci-full compare-accuracy fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils test-memcached bench-memcached test-fastcache traces-cache bench-sort large-sort soak-cache test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
+.PHONY: ci-full compare-accuracy sweep-accuracy fuzz stress sanitizers modes ramp conformance protocheck jsoncheck test-foreign-pool test-sort-kill test-coreutils test-memcached bench-memcached test-fastcache traces-cache bench-sort large-sort soak-cache test-kafka bench-sink kafka-tools simulate bench-full rivals accuracy doctor-picture large cross adapters-alone tidy golden
 
 stressed = $$(go list ./... ./adapters/arenaproto | grep -v /internal/checks/lint)
 adapters = $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod))
@@ -103,6 +103,10 @@ jsoncheck:
 compare-accuracy: export FREEHOLD_TEST_PLANTED ?= 20
 compare-accuracy:
 	go test ./cmd/compare -run TestPlanted -v -timeout 3h
+
+# How often freehold sweep finds the knee that thirty rounds have, on programs of other people, which it downloads: most of an hour on an idle machine.
+sweep-accuracy:
+	cd benchmarks && go run ./foreign -sweep
 
 # Package pool under other people's tests: those of bytes.Buffer and sync.Pool in Go's source, and those of fasthttp, which it downloads.
 test-foreign-pool:

@@ -13,7 +13,7 @@ import (
 // A service offers the profile beside Go's own. `go tool pprof -http=:
 // 'http://localhost:6060/debug/pprof/offheap?merge=1'` shows all memory in one flame graph.
 func ExampleHandler() {
-	http.Handle("/debug/pprof/offheap", memprof.Handler())
+	http.Handle("GET /debug/pprof/offheap", memprof.Handler())
 	go func() { log.Println(http.ListenAndServe("localhost:6060", nil)) }()
 }
 

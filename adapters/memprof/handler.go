@@ -12,7 +12,9 @@ import (
 
 // Handler serves the profile as net/http/pprof serves Go's. The usual path is /debug/pprof/offheap:
 //
-//	http.Handle("/debug/pprof/offheap", memprof.Handler())
+//	http.Handle("GET /debug/pprof/offheap", memprof.Handler())
+//
+// Without the method http.Handle panics if net/http/pprof is imported, which has "GET /debug/pprof/".
 //
 // With ?debug=1 the answer is text. With ?merge=1 it is the profile of [WriteMerged]. With ?gc=1 a
 // collection runs first, so that Go's part is current. The answer to a parameter that is not a

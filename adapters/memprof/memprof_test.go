@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	_ "net/http/pprof" // the example's handler stands beside its handlers
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -147,9 +149,13 @@ func TestMerged(t *testing.T) {
 	}
 }
 
+// handle serves the profile where its page says, beside the handlers of net/http/pprof, with which the pattern must not conflict.
+var handle = sync.OnceFunc(func() { http.Handle("GET /debug/pprof/offheap", Handler()) })
+
 // TestHandler asks over HTTP.
 func TestHandler(t *testing.T) {
-	server := httptest.NewServer(Handler())
+	handle()
+	server := httptest.NewServer(http.DefaultServeMux)
 	defer server.Close()
 	for query, want := range map[string]struct {
 		status  int
@@ -161,7 +167,7 @@ func TestHandler(t *testing.T) {
 		"?debug=x":         {http.StatusBadRequest, "text/plain; charset=utf-8"},
 		"?debug=1&merge=1": {http.StatusBadRequest, "text/plain; charset=utf-8"},
 	} {
-		resp, err := http.Get(server.URL + query)
+		resp, err := http.Get(server.URL + "/debug/pprof/offheap" + query)
 		if err != nil {
 			t.Fatal(err)
 		}

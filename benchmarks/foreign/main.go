@@ -6,6 +6,7 @@
 //	go run ./foreign -add DIR -blind      # the same, and prints the gains without the doctor
 //	go run ./foreign -judge DIR           # the present doctor judges the kept profiles
 //	go run ./foreign -run 'goja|bleve'    # some programs: builds, profiles, times, judges
+//	go run ./foreign -keep DIR -sweep     # compares freehold sweep with thirty rounds on some programs
 //
 // A program is built from its module at an exact version. Its driver in programs/ has the load, and
 // none of its code is here. Each program runs:
@@ -51,6 +52,7 @@ func start() (bad bool, err error) {
 	add := flag.String("add", "", "add rounds to what an earlier run kept in the `directory`")
 	blind := flag.Bool("blind", false, "print the measured gains, without the doctor's report")
 	judge := flag.String("judge", "", "judge what an earlier run kept in the `directory`, instead of running")
+	sweeps := flag.Bool("sweep", false, "compare freehold sweep with a sweep of many rounds; what the directory of -keep has is not swept again")
 	doc := flag.String("doc", "", "write the tables into this `file`, between their marks")
 	flag.Parse()
 	if flag.NArg() > 0 {
@@ -82,6 +84,13 @@ func start() (bad bool, err error) {
 	// The profiles name the source by its path, which the judge looks for.
 	if o.keep, err = filepath.Abs(o.keep); err != nil {
 		return false, err
+	}
+	if *sweeps {
+		h, err := newHarness(ctx, o)
+		if err != nil {
+			return false, err
+		}
+		return h.sweepAll()
 	}
 	return runAll(ctx, o)
 }

@@ -88,18 +88,27 @@ func (h *harness) profile(p program, dir string) (r load.Result, err error) {
 	if err := os.MkdirAll(profiles, 0o777); err != nil {
 		return r, err
 	}
-	if p.kind == command && p.command.prepare != nil {
-		if err := os.RemoveAll(h.input(p)); err != nil {
-			return r, err
-		}
-		if err := os.MkdirAll(h.input(p), 0o777); err != nil {
-			return r, err
-		}
-		if err := p.command.prepare(h.input(p)); err != nil {
-			return r, fmt.Errorf("its input: %w", err)
-		}
+	if err := h.makeInput(p); err != nil {
+		return r, err
 	}
 	return h.child(p, p.forms()[0], profiles)
+}
+
+// makeInput makes the input of a command, in an empty folder.
+func (h *harness) makeInput(p program) error {
+	if p.kind != command || p.command.prepare == nil {
+		return nil
+	}
+	if err := os.RemoveAll(h.input(p)); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(h.input(p), 0o777); err != nil {
+		return err
+	}
+	if err := p.command.prepare(h.input(p)); err != nil {
+		return fmt.Errorf("its input: %w", err)
+	}
+	return nil
 }
 
 // profileTimes is how many times the usual work a library does in the run with profiles: at 1 to 3

@@ -268,7 +268,7 @@ func (w *watcher) save(ctx context.Context, t *Tick) (string, error) {
 	if w.server == nil {
 		return dir, failed
 	}
-	for _, p := range [][2]string{{"heap.pb.gz", debugport.Pprof + "/heap"}, {"goroutine.pb.gz", debugport.Pprof + "/goroutine"}, {"vars.json", debugport.Vars}} {
+	for _, p := range [][2]string{{"heap.pb.gz", debugport.Pprof + "/heap"}, {"goroutine.pb.gz", debugport.Pprof + "/goroutine"}, {"offheap.pb.gz", debugport.Pprof + "/offheap"}, {"vars.json", debugport.Vars}} {
 		data, err := w.server.Get(ctx, p[1], 0)
 		if err != nil {
 			if debugport.Status(err) == 0 {

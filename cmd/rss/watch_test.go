@@ -289,7 +289,7 @@ func TestBlackBox(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	checkSum(t, list[0])
-	for name, want := range map[string]string{"heap.pb.gz": "\x1f\x8b", "goroutine.pb.gz": "\x1f\x8b", "vars.json": "{", "account.json": "{", "account.txt": "process "} {
+	for name, want := range map[string]string{"heap.pb.gz": "\x1f\x8b", "goroutine.pb.gz": "\x1f\x8b", "offheap.pb.gz": "\x1f\x8b", "vars.json": "{", "account.json": "{", "account.txt": "process "} {
 		if text := readFile(t, filepath.Join(saved, name)); !strings.HasPrefix(text, want) {
 			t.Errorf("%s begins %q", name, text[:min(len(text), 20)])
 		}

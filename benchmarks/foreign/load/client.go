@@ -31,20 +31,8 @@ type client struct {
 }
 
 func (c *client) run(in io.Reader, out io.Writer) error {
-	if c.Prepare != nil {
-		if err := c.Prepare(c.address); err != nil {
-			return fmt.Errorf("preparing: %w", err)
-		}
-	}
-	for i := range max(c.Connections, 1) {
-		r, err := c.Dial(c.address, i)
-		if err != nil {
-			return fmt.Errorf("connection %d: %w", i, err)
-		}
-		c.requests = append(c.requests, r)
-	}
-	if err := c.send(upTo(c.ops/20 + len(c.requests))); err != nil {
-		return fmt.Errorf("warm-up: %w", err)
+	if err := c.connect(); err != nil {
+		return err
 	}
 	first := int(c.next.Load())
 	if _, err := io.WriteString(out, ready); err != nil {
@@ -64,6 +52,34 @@ func (c *client) run(in io.Reader, out io.Writer) error {
 	}
 	_, err = fmt.Fprintln(out, int(c.next.Load())-first)
 	return err
+}
+
+// connect makes the server and the connections ready, and warms both up.
+func (c *client) connect() error {
+	if c.Prepare != nil {
+		if err := c.Prepare(c.address); err != nil {
+			return fmt.Errorf("preparing: %w", err)
+		}
+	}
+	for i := range max(c.Connections, 1) {
+		r, err := c.Dial(c.address, i)
+		if err != nil {
+			return fmt.Errorf("connection %d: %w", i, err)
+		}
+		c.requests = append(c.requests, r)
+	}
+	if err := c.send(upTo(c.ops/20 + len(c.requests))); err != nil {
+		return fmt.Errorf("warm-up: %w", err)
+	}
+	return nil
+}
+
+// alone sends the requests of a run to a server that nobody measures here.
+func (c *client) alone() error {
+	if err := c.connect(); err != nil {
+		return err
+	}
+	return c.send(upTo(int(c.next.Load()) + c.ops))
 }
 
 func upTo(end int) func(i int) bool { return func(i int) bool { return i < end } }

@@ -157,3 +157,34 @@ func TestFailures(t *testing.T) {
 		t.Errorf("profiles into a file: %s", complaint)
 	}
 }
+
+// A tool starts the server and its load by itself, and the load waits for the address.
+func TestServeAlone(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "address")
+	command := func(args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), self, args...)
+		cmd.Env = append(os.Environ(), kindVariable+"=service", "GOGC=")
+		cmd.Stderr = t.Output()
+		return cmd
+	}
+	server := command("-serve", file)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := command("-load", file, "-ops", "500").Output(); err != nil || len(out) > 0 {
+		t.Errorf("the load: %v, %q", err, out)
+	}
+	if err := server.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Wait(); err != nil {
+		t.Errorf("the server: %v", err)
+	}
+	if _, err := command("-load", file).Output(); err == nil {
+		t.Error("the load of a server that has ended succeeds")
+	}
+}

@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	_ "net/http/pprof" // a stranger's service has its profiles from there
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -68,19 +71,32 @@ type Server struct {
 // Its flags are those of [Main] and -seconds, the length of a run with -profiles: it takes the
 // profiles through the pprof endpoints while the client sends requests without a count. It ends the
 // process with 1 after an error, also if a request fails.
+//
+// For a tool that starts the server and its load by itself, -serve FILE is the server alone, which
+// writes its address into the file and ends at SIGTERM or an interrupt, and -load FILE sends it the
+// requests of a run, and prints nothing.
 func Serve(s Service) {
 	out := ownStdout()
 	o, times := newOptions(s.Ops)
 	seconds := o.flags.Int("seconds", 10, "`length` of the CPU profile")
 	address := o.flags.String("client", "", "be the client of the server at the `address`; Serve starts it so")
 	debug := o.flags.String("debug", "", "the client's `address` of the profiles")
+	serveFile := o.flags.String("serve", "", "be the server alone, until SIGTERM, and write its address into the `file`")
+	loadFile := o.flags.String("load", "", "send requests to the server whose address is in the `file`")
 	o.flags.Parse(os.Args[1:])
 	o.ops *= *times
+	c := client{Service: s, options: o, address: *address, debug: *debug, seconds: *seconds}
 	var err error
-	if *address != "" {
-		c := client{Service: s, options: o, address: *address, debug: *debug, seconds: *seconds}
+	switch {
+	case *serveFile != "":
+		err = serveAlone(*serveFile, s, o)
+	case *loadFile != "":
+		if c.address, err = waitForAddress(*loadFile); err == nil {
+			err = c.alone()
+		}
+	case *address != "":
 		err = c.run(os.Stdin, out)
-	} else {
+	default:
 		err = serve(out, s, o, *seconds)
 	}
 	if err != nil {
@@ -90,12 +106,9 @@ func Serve(s Service) {
 
 // serve is the server's process.
 func serve(out io.Writer, s Service, o *options, seconds int) error {
-	if o.after && !s.HasAfter {
-		return errors.New("-after: this program has no form after a change")
-	}
-	server, err := s.Start(o.after)
+	server, err := s.start(o)
 	if err != nil {
-		return fmt.Errorf("starting the server: %w", err)
+		return err
 	}
 	if server.Debug == "" {
 		if server.Debug, err = servePprof(); err != nil {
@@ -136,6 +149,52 @@ func serve(out io.Writer, s Service, o *options, seconds int) error {
 		server.Stop()
 	}
 	return json.NewEncoder(out).Encode(result)
+}
+
+func (s *Service) start(o *options) (server Server, err error) {
+	if o.after && !s.HasAfter {
+		return server, errors.New("-after: this program has no form after a change")
+	}
+	if server, err = s.Start(o.after); err != nil {
+		return server, fmt.Errorf("starting the server: %w", err)
+	}
+	return server, nil
+}
+
+// serveAlone is the server's process without a client. Before it listens no file has an address.
+func serveAlone(file string, s Service, o *options) error {
+	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, os.Interrupt, syscall.SIGTERM)
+	server, err := s.start(o)
+	if err != nil {
+		return err
+	}
+	part := file + ".part"
+	if err := os.WriteFile(part, []byte(server.Address), 0o666); err != nil {
+		return err
+	}
+	if err := os.Rename(part, file); err != nil {
+		return err
+	}
+	<-end
+	if server.Stop != nil {
+		server.Stop()
+	}
+	return nil
+}
+
+// waitForAddress reads the file of serveAlone, which comes soon after the server listens.
+func waitForAddress(file string) (string, error) {
+	const patience = time.Minute
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(file)
+		if err == nil || time.Since(begin) > patience {
+			return string(text), err
+		}
+	}
 }
 
 // conduct starts the clock between the client's lines "ready" and its number of requests.

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	_ "net/http/pprof"
+	"net/http/pprof"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -52,6 +52,8 @@ func main() {
 		if os.Args[1] != "limit" { // it shows what the account is without
 			http.Handle(gctune.HandlerPath, gctune.Handler())
 		}
+		// It stands for memprof.Handler, whose module this one does not require.
+		http.Handle("GET /debug/pprof/offheap", pprof.Handler("allocs"))
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			panic(err)
