@@ -40,8 +40,13 @@ func TestSweepOutcome(t *testing.T) {
 		}
 	}
 	text, bars := sweepTables([]*sweepOutcome{{name: "good", usual: usual(1), truth: truth}, {name: "bad", usual: usual(3), truth: truth}})
-	if len(bars) != 2 || bars[0].Met || bars[1].Met || !strings.Contains(text, "1 of 2; not bad") || !strings.Contains(text, "| good | GOGC=200 | GOGC=200 | 87 %, 150 % | 3 of 6 |") {
+	if len(bars) != 2 || bars[0].Met || bars[1].Met || !strings.Contains(text, "1 of 2; not bad") || !strings.Contains(text, "| good | GOGC=200 | – | GOGC=200 | 87 %, 150 % | 3 of 6 |") {
 		t.Errorf("%+v\n%s", bars, text)
+	}
+	between := usual(2)
+	between.Rows[2].Dominated, between.Knee = true, 3
+	if o := (&sweepOutcome{usual: between, truth: sweptReport(1, truth.Rows[0], sweptRow("200", 0.87, 0.2, 1.5), truth.Rows[2], truth.Rows[3])}); !o.right() {
+		t.Error("neighbours beside a dominated row are none")
 	}
 }
 

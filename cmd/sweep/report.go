@@ -3,11 +3,14 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/freehold-go/freehold/cmd/compare/child"
 	"github.com/freehold-go/freehold/cmd/compare/pairs"
@@ -34,6 +37,8 @@ type Report struct {
 	// least CPU time; both are -1 if there is none.
 	Knee int `json:"knee"`
 	Best int `json:"best"`
+	// KneeAlso are the indexes of the rows that could be the knee as well, as far as these rounds tell.
+	KneeAlso []int `json:"knee_also"`
 	// Memory is the bound that was asked for, in bytes, or 0.
 	Memory int64 `json:"memory"`
 	// Verdict is the answer in one line, and Paste has the lines that put it to use.
@@ -77,7 +82,7 @@ const alike = 0.01
 
 func newReport(o *Options, p program, rows []*row, done int, interrupted bool) *Report {
 	r := &Report{
-		Version: ReportVersion, Command: p.command(), Rounds: done, Interrupted: interrupted, Memory: o.Memory, Knee: -1, Best: -1, Notes: []string{}, Paste: [][2]string{},
+		Version: ReportVersion, Command: p.command(), Rounds: done, Interrupted: interrupted, Memory: o.Memory, Knee: -1, Best: -1, KneeAlso: []int{}, Notes: []string{}, Paste: [][2]string{},
 		Environment: child.Machine(), Baseline: rows[0].setting,
 	}
 	for _, one := range rows {
@@ -90,26 +95,35 @@ func newReport(o *Options, p program, rows []*row, done int, interrupted bool) *
 		})
 	}
 	why := noEffect(rows)
-	slices.SortStableFunc(r.Rows, func(a, b Row) int {
-		if d := a.PeakRSS - b.PeakRSS; d != 0 {
-			return int(math.Copysign(1, d))
-		}
-		return int(math.Copysign(1, a.CPURatio.Ratio-b.CPURatio.Ratio))
-	})
-	for i := range r.Rows {
-		r.Rows[i].Dominated = why == "" && slices.ContainsFunc(r.Rows, func(other Row) bool { return other.dominates(&r.Rows[i]) })
+	byMemory(r.Rows)
+	if why == "" {
+		markDominated(r.Rows)
 	}
 	if why != "" {
 		r.Notes = append(r.Notes, why)
 	} else if r.Rows[0].PeakRSS > 0 {
 		r.Knee = knee(r.Rows)
 		r.Best = best(r.Rows, float64(o.Memory))
+		r.doubt()
 	}
 	if done < leastRounds {
 		r.Notes = append(r.Notes, fmt.Sprintf("%d rounds are too few for intervals; %d are the fewest", done, leastRounds))
 	}
 	r.decide()
 	return r
+}
+
+// byMemory sorts rows by the peak RSS, and by the CPU time where it is equal.
+func byMemory(rows []Row) {
+	slices.SortStableFunc(rows, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(a.PeakRSS, b.PeakRSS), cmp.Compare(a.CPURatio.Ratio, b.CPURatio.Ratio))
+	})
+}
+
+func markDominated(rows []Row) {
+	for i := range rows {
+		rows[i].Dominated = slices.ContainsFunc(rows, func(other Row) bool { return other.dominates(&rows[i]) })
+	}
 }
 
 func ratio(a, b []float64) Ratio {
@@ -159,6 +173,58 @@ func knee(rows []Row) int {
 		at = hull[k]
 	}
 	return at
+}
+
+// How the doubt about the knee is found: a row that is the knee in a tenth of the resamples could be it.
+const (
+	resamples = 200
+	doubtful  = resamples / 10
+	mostDoubt = 100 // of more rounds than these the knee is taken as certain; resamples would take seconds
+)
+
+// doubt finds the rows that could be the knee as well, by the bootstrap (B. Efron, Bootstrap methods: another look at the jackknife, 1979):
+// it draws as many rounds as there are, with repetition, and looks for the knee again.
+func (r *Report) doubt() {
+	if r.Rounds < leastRounds || r.Rounds > mostDoubt {
+		return
+	}
+	random := rand.New(rand.NewPCG(1, 2)) // the same report for the same rounds
+	first := slices.IndexFunc(r.Rows, func(row Row) bool { return row.Setting == r.Baseline })
+	drawn := make([]int, r.Rounds)
+	draw := func(values []float64) []float64 {
+		list := make([]float64, len(drawn))
+		for i, round := range drawn {
+			list[i] = values[round]
+		}
+		return list
+	}
+	was := map[Setting]int{}
+	for range resamples {
+		for i := range drawn {
+			drawn[i] = random.IntN(r.Rounds)
+		}
+		rows := make([]Row, len(r.Rows))
+		cpu, rss := draw(r.Rows[first].CPUs), draw(r.Rows[first].RSSs)
+		for i := range r.Rows {
+			again := draw(r.Rows[i].RSSs)
+			rows[i] = Row{Setting: r.Rows[i].Setting, PeakRSS: terminal.Median(again), CPURatio: ratio(cpu, draw(r.Rows[i].CPUs)), RSSRatio: ratio(rss, again)}
+		}
+		byMemory(rows)
+		markDominated(rows)
+		if at := knee(rows); at >= 0 {
+			was[rows[at].Setting]++
+		}
+	}
+	var names []string
+	for i := range r.Rows {
+		if s := r.Rows[i].Setting; i != r.Knee && was[s] >= doubtful {
+			r.KneeAlso = append(r.KneeAlso, i)
+			names = append(names, s.String())
+		}
+	}
+	if len(names) > 0 {
+		r.Notes = append(r.Notes, "the runs scatter: as far as they tell, the knee could also be "+strings.Join(names, " or ")+"; more -rounds tell more")
+	}
 }
 
 // saving is how many times the CPU time halves from one row to another for each doubling of the memory.

@@ -193,6 +193,34 @@ func TestKnee(t *testing.T) {
 	}
 }
 
+// TestDoubt: where the runs scatter, the rows that could be the knee are named, and where they do not, none is.
+func TestDoubt(t *testing.T) {
+	report := func(scatter float64) *Report {
+		var rows []*row
+		for i, cpu := range []float64{1, 0.85, 0.7, 0.69} {
+			r := &row{setting: Setting{GOGC: strconv.Itoa(100 << i)}, cycles: 10 >> i}
+			for round := range 8 {
+				r.cpu = append(r.cpu, cpu*(1+scatter*float64((round*(i+3))%8-4)/4))
+				r.wall = append(r.wall, 1)
+				r.rss = append(r.rss, float64(int(100)<<i))
+			}
+			rows = append(rows, r)
+		}
+		return newReport(&Options{}, &faked{}, rows, 8, false)
+	}
+	if r := report(0.001); r.Rows[r.Knee].GOGC != "400" || len(r.KneeAlso) > 0 || len(r.Notes) > 0 {
+		t.Errorf("without scatter the knee is row %d, or %v, %q", r.Knee, r.KneeAlso, r.Notes)
+	}
+	r := report(0.25)
+	if len(r.KneeAlso) == 0 || slices.Contains(r.KneeAlso, r.Knee) || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "the knee could also be "+r.Rows[r.KneeAlso[0]].Setting.String()) {
+		t.Errorf("with scatter the knee is row %d, or %v, %q", r.Knee, r.KneeAlso, r.Notes)
+	}
+	var text bytes.Buffer
+	if err := r.WriteText(&text, false, 100); err != nil || !strings.Contains(text.String(), "\n knee?  "+r.Rows[r.KneeAlso[0]].Setting.String()) {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
 func settings(r *Report) (list []string) {
 	for _, row := range r.Rows {
 		list = append(list, row.Setting.String())

@@ -58,6 +58,8 @@ func (r *Report) table(p terminal.Painter) string {
 			mark = "best"
 		case i == r.Knee:
 			mark = "knee"
+		case slices.Contains(r.KneeAlso, i):
+			mark = "knee?"
 		case row.Dominated:
 			mark = "–"
 		}
