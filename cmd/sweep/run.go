@@ -60,7 +60,8 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// firstRound runs each setting once, with the collector's trace, and chooses the limits. Nothing of its times counts.
+// firstRound runs the first setting to warm caches, then each setting once, with the collector's trace, and chooses the limits. Nothing of
+// its times counts.
 func firstRound(ctx context.Context, p program, o *Options) ([]*row, error) {
 	settings := o.Settings
 	if settings == nil {
@@ -79,6 +80,11 @@ func firstRound(ctx context.Context, p program, o *Options) ([]*row, error) {
 			rows = append(rows, r)
 		}
 		return nil
+	}
+	// The very first run may find cold caches, and its collections and memory would be theirs.
+	o.progress("sweep: a run before the first round, which warms caches: " + settings[0].String())
+	if _, err := firstRun(ctx, p, settings[0], o); err != nil {
+		return nil, err
 	}
 	if err := add(settings); err != nil {
 		return nil, err

@@ -237,7 +237,7 @@ func TestTurns(t *testing.T) {
 	const n = 7
 	seen := map[string]bool{}
 	for round := range 6 {
-		order := f.runs[n*(round+1) : n*(round+2)]
+		order := f.runs[1+n*(round+1) : 1+n*(round+2)]
 		if all := slices.Compact(slices.Sorted(slices.Values(order))); len(all) != n {
 			t.Errorf("round %d has %v", round, order)
 		}
@@ -348,7 +348,7 @@ func TestPrepare(t *testing.T) {
 	if _, err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if data, err := os.ReadFile(file); err != nil || len(data) != 2*(1+6) {
+	if data, err := os.ReadFile(file); err != nil || len(data) != 1+2*(1+6) {
 		t.Errorf("%d runs were prepared, %v", len(data), err)
 	}
 	o.Prepare = "false"
