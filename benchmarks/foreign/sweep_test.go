@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,11 +100,7 @@ func TestSweptActs(t *testing.T) {
 // Each program that is swept is in the lists.
 func TestSwept(t *testing.T) {
 	for _, s := range swept {
-		found := false
-		for _, p := range programs {
-			found = found || p.name == s.program
-		}
-		if !found {
+		if !slices.ContainsFunc(programs, func(p program) bool { return p.name == s.program }) {
 			t.Errorf("there is no program %s", s.program)
 		}
 	}
